@@ -18,7 +18,7 @@ import (
 // judge judges rates of the command line, of a recording, or of a result, and prints the indices.
 func (f *fairnessFlags) judge(ctx context.Context, t *terminal.Terminal, args []string) error {
 	if f.result != "" {
-		return f.judgeResult(t)
+		return f.judgeResult(ctx, t)
 	}
 	if len(args) == 1 && isFile(args[0]) {
 		return f.judgeRecording(ctx, t, args[0])
@@ -74,7 +74,7 @@ func tiny(rates []float64) (n int) {
 }
 
 // judgeResult judges one run, or the runs of a result and each point's mean.
-func (f *fairnessFlags) judgeResult(t *terminal.Terminal) error {
+func (f *fairnessFlags) judgeResult(ctx context.Context, t *terminal.Terminal) error {
 	if err := score.CheckResultKey(f.by); err != nil {
 		return err
 	}
@@ -99,11 +99,11 @@ func (f *fairnessFlags) judgeResult(t *terminal.Terminal) error {
 	if err != nil {
 		return err
 	}
-	folder, err := result.Open(dir)
+	folder, err := result.Open(ctx, dir)
 	if err != nil {
 		return err
 	}
-	all, err := f.options.Result(folder, f.by, t.Warnf)
+	all, err := f.options.Result(ctx, folder, f.by, t.Warnf)
 	if err != nil {
 		return err
 	}

@@ -164,7 +164,7 @@ measure:
 func ran(t *testing.T) *result.Folder {
 	t.Helper()
 	begun := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
-	p, err := plan.Read("experiment.yaml", []byte(twoTerminals))
+	p, err := plan.Read(t.Context(), "experiment.yaml", []byte(twoTerminals))
 	if err != nil {
 		t.Fatal(err)
 	}

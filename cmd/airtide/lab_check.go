@@ -32,7 +32,7 @@ and what was expected. The exit status is 1 if there is a problem.
 			return nil
 		},
 		ValidArgsFunction: completeExperiment,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if schema {
 				_, err := t.Out.Write(plan.Schema)
 				return err
@@ -45,7 +45,7 @@ and what was expected. The exit status is 1 if there is a problem.
 			}
 			return printChecks(t, args, bool(asJSON), func(arg string) (any, string, error) {
 				c := checked{File: arg, Problems: []string{}}
-				p, err := plan.Open(arg)
+				p, err := plan.Open(cmd.Context(), arg)
 				if err != nil {
 					c.Problems = problems(err)
 					return c, "", err

@@ -40,7 +40,7 @@ bootstrap interval, the ratio, and whether the difference is significant.`,
 				if err != nil {
 					return err
 				}
-				r, err := readResult(t, begun, dir)
+				r, err := readResult(cmd.Context(), t, begun, dir)
 				if err != nil {
 					return err
 				}
@@ -48,7 +48,7 @@ bootstrap interval, the ratio, and whether the difference is significant.`,
 			}
 			var c *show.Comparison
 			err := withProgress(t, begun, "comparing", func(p show.Progress) (err error) {
-				c, err = show.Compare(p, reports...)
+				c, err = show.Compare(cmd.Context(), p, reports...)
 				return err
 			})
 			if err != nil {

@@ -27,7 +27,7 @@ func completeResults(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	all, err := result.List(root)
+	all, err := result.List(cmd.Context(), root)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}

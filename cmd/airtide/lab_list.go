@@ -37,7 +37,7 @@ func newLabList(t *terminal.Terminal) *cobra.Command {
 				Results     []result.Entry `json:"results"`
 			}
 			for _, name := range plan.Experiments() {
-				p, err := plan.Open(name)
+				p, err := plan.Open(cmd.Context(), name)
 				if err != nil {
 					return err
 				}
@@ -48,7 +48,7 @@ func newLabList(t *terminal.Terminal) *cobra.Command {
 				})
 			}
 			var err error
-			list.Results, err = result.List(string(root))
+			list.Results, err = result.List(cmd.Context(), string(root))
 			if err != nil {
 				return err
 			}

@@ -31,12 +31,12 @@ figures.`,
 			}
 			var changed *plan.Plan // nil keeps the experiment as it was
 			if file != "" {
-				changed, err = plan.Open(file)
+				changed, err = plan.Open(cmd.Context(), file)
 				if err != nil {
 					return err
 				}
 			}
-			return f.run(t, func(o lab.Options) (*lab.Outcome, error) {
+			return f.run(cmd.Context(), t, func(o lab.Options) (*lab.Outcome, error) {
 				return lab.Resume(cmd.Context(), dir, changed, o)
 			})
 		},

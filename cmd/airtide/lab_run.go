@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -37,7 +38,7 @@ not decided does not change the exit status.`,
 		Args:              exactArgs("EXPERIMENT"),
 		ValidArgsFunction: completeExperiment,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := plan.Open(args[0])
+			p, err := plan.Open(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -47,7 +48,7 @@ not decided does not change the exit status.`,
 				}
 				return p.Print(t.Out, plan.Overhead)
 			}
-			return f.run(t, func(o lab.Options) (*lab.Outcome, error) {
+			return f.run(cmd.Context(), t, func(o lab.Options) (*lab.Outcome, error) {
 				return lab.Run(cmd.Context(), string(root), p, o)
 			})
 		},
@@ -79,7 +80,7 @@ func (f *labFlags) register(cmd *cobra.Command) {
 }
 
 // run runs with progress and prints the outcome.
-func (f *labFlags) run(t *terminal.Terminal, run func(lab.Options) (*lab.Outcome, error)) error {
+func (f *labFlags) run(ctx context.Context, t *terminal.Terminal, run func(lab.Options) (*lab.Outcome, error)) error {
 	if f.given("lag-limit") && f.lagLimit <= 0 {
 		return usageError{errors.New("--lag-limit 0: want a time above 0")}
 	}
@@ -105,14 +106,14 @@ func (f *labFlags) run(t *terminal.Terminal, run func(lab.Options) (*lab.Outcome
 	case err != nil:
 		return err
 	case bool(f.json), bool(f.quiet):
-		return judgeResult(outcome.Dir)
+		return judgeResult(ctx, outcome.Dir)
 	}
-	return showResult(t, outcome.Dir)
+	return showResult(ctx, t, outcome.Dir)
 }
 
 // judgeResult judges the claims of a result and prints nothing.
-func judgeResult(dir string) error {
-	r, err := show.Read(dir, nil)
+func judgeResult(ctx context.Context, dir string) error {
+	r, err := show.Read(ctx, dir, nil)
 	if err != nil {
 		return err
 	}

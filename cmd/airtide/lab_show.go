@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -77,7 +78,7 @@ status is 3 if a claim is not held. A claim that is not decided does not change 
 				return drawRun(t, filepath.Join(dir, "runs", run), run, into, formats, o)
 			}
 			begun := time.Now()
-			r, err := readResult(t, begun, dir)
+			r, err := readResult(cmd.Context(), t, begun, dir)
 			if err != nil {
 				return err
 			}
@@ -99,7 +100,7 @@ status is 3 if a claim is not held. A claim that is not decided does not change 
 				return err
 			}
 			if into != "" {
-				if err := drawFigures(t, begun, r, into, formats, o); err != nil {
+				if err := drawFigures(cmd.Context(), t, begun, r, into, formats, o); err != nil {
 					return err
 				}
 			}
@@ -138,9 +139,11 @@ func withProgress(t *terminal.Terminal, begun time.Time, what string, f func(sho
 	})
 }
 
-func readResult(t *terminal.Terminal, begun time.Time, dir string) (r *show.Report, err error) {
+func readResult(
+	ctx context.Context, t *terminal.Terminal, begun time.Time, dir string,
+) (r *show.Report, err error) {
 	err = withProgress(t, begun, "opening "+dir, func(p show.Progress) (err error) {
-		r, err = show.Read(dir, p)
+		r, err = show.Read(ctx, dir, p)
 		return err
 	})
 	return r, err
@@ -148,10 +151,10 @@ func readResult(t *terminal.Terminal, begun time.Time, dir string) (r *show.Repo
 
 // drawFigures prints the name of each figure once it is drawn.
 func drawFigures(
-	t *terminal.Terminal, begun time.Time, r *show.Report, dir string, formats []string, o figure.Options,
+	ctx context.Context, t *terminal.Terminal, begun time.Time, r *show.Report, dir string, formats []string, o figure.Options,
 ) error {
 	return withProgress(t, begun, "drawing figures", func(p show.Progress) error {
-		return figures.WriteAll(r, dir, formats, o, func(file string, number, of int) {
+		return figures.WriteAll(ctx, r, dir, formats, o, func(file string, number, of int) {
 			t.Notef("drew %s", file)
 			p("drawing figures", number, of)
 		})
@@ -201,8 +204,8 @@ func drawRun(t *terminal.Terminal, dir, run, into string, formats []string, o fi
 }
 
 // showResult prints a result after its last run.
-func showResult(t *terminal.Terminal, dir string) error {
-	r, err := readResult(t, time.Now(), dir)
+func showResult(ctx context.Context, t *terminal.Terminal, dir string) error {
+	r, err := readResult(ctx, t, time.Now(), dir)
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func TestResultsAreCompleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Read("experiment.yaml", text)
+	p, err := plan.Read(t.Context(), "experiment.yaml", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestOnlyAClaimThatIsNotHeldChangesTheExitStatus(t *testing.T) {
 		if _, _, status := run(t, "lab", "show", dir, "--json"); status != c.status {
 			t.Errorf("%s, --json: exit status %d, want %d", c.outcome, status, c.status)
 		}
-		if got := finish(&terminal.Terminal{}, nil, judgeResult(dir)); got != c.status {
+		if got := finish(&terminal.Terminal{}, nil, judgeResult(t.Context(), dir)); got != c.status {
 			t.Errorf("%s: a run ends with %d, want %d", c.outcome, got, c.status)
 		}
 	}
@@ -185,7 +185,7 @@ func TestLabShowLeavesOutColumnsThatDoNotFit(t *testing.T) {
 // resultOf returns a result whose runs have these rates.
 func resultOf(t *testing.T, rates [2]float64) string {
 	t.Helper()
-	p, err := plan.Read("experiment.yaml", []byte(judgedExperiment))
+	p, err := plan.Read(t.Context(), "experiment.yaml", []byte(judgedExperiment))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ type Scene struct {
 // Make makes a folder of results and returns where it is.
 func (s Scene) Make(t testing.TB) string {
 	t.Helper()
-	p, err := plan.Read("experiment.yaml", []byte(s.File))
+	p, err := plan.Read(t.Context(), "experiment.yaml", []byte(s.File))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package figures
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -23,7 +24,7 @@ const maxByFlow = 8
 var ErrNothing = errors.New("nothing to draw: no run of these points is finished")
 
 // build describes a figure of a result.
-func build(r *show.Report, f plan.Figure) (*chart, error) {
+func build(ctx context.Context, r *show.Report, f plan.Figure) (*chart, error) {
 	s := selectAll(r)
 	if len(s.runs) == 0 {
 		return nil, ErrNothing
@@ -31,9 +32,9 @@ func build(r *show.Report, f plan.Figure) (*chart, error) {
 	s = s.at(f.At)
 	switch {
 	case f.Plot != "":
-		return s.plotted(f)
+		return s.plotted(ctx, f)
 	case f.Kind == plan.Timeline:
-		return s.timeline(f)
+		return s.timeline(ctx, f)
 	case f.Kind == "scatter":
 		return s.scatter(f), nil
 	}

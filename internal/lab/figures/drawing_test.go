@@ -16,7 +16,7 @@ import (
 
 func reportOf(t *testing.T, dir string) *show.Report {
 	t.Helper()
-	r, err := show.Read(dir, nil)
+	r, err := show.Read(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func drawn(t *testing.T, r *show.Report, name string, o figure.Options) *svg.Pic
 	var picture *svg.Picture
 	for _, format := range figure.Formats {
 		var b bytes.Buffer
-		if err := Draw(&b, format, r, name, o); err != nil {
+		if err := Draw(t.Context(), &b, format, r, name, o); err != nil {
 			t.Fatal(err)
 		}
 		keep(t, fmt.Sprintf("%s-%s-%v.%s", r.Experiment, name, o.Theme == figure.Print, format), b.Bytes())
@@ -64,7 +64,7 @@ func has(t *testing.T, p *svg.Picture, texts ...string) {
 
 func chartOf(t *testing.T, r *show.Report, f plan.Figure) *chart {
 	t.Helper()
-	c, err := build(r, f)
+	c, err := build(t.Context(), r, f)
 	if err != nil {
 		t.Fatal(err)
 	}

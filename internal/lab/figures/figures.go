@@ -2,6 +2,7 @@ package figures
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -21,13 +22,13 @@ import (
 func Names(r *show.Report) []string { return figuresOf(r).Names() }
 
 // Draw draws one figure by name, in a format of figure.Formats.
-func Draw(w io.Writer, format string, r *show.Report, name string, o figure.Options) error {
+func Draw(ctx context.Context, w io.Writer, format string, r *show.Report, name string, o figure.Options) error {
 	f, ok := figuresOf(r).Get(name)
 	if !ok {
 		return fmt.Errorf("figure %s: the experiment has none of this name, it has: %s",
 			name, strings.Join(Names(r), ", "))
 	}
-	c, err := build(r, f)
+	c, err := build(ctx, r, f)
 	if err == nil {
 		err = c.Write(w, format, o)
 	}
@@ -39,15 +40,20 @@ func Draw(w io.Writer, format string, r *show.Report, name string, o figure.Opti
 
 // WriteAll draws all figures into files in a folder, which it makes. It calls written after each
 // file.
-func WriteAll(r *show.Report, dir string, formats []string, o figure.Options, written show.Progress) error {
+func WriteAll(
+	ctx context.Context, r *show.Report, dir string, formats []string, o figure.Options, written show.Progress,
+) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making a folder for figures: %w", err)
 	}
 	names, number := Names(r), 0
 	for _, name := range names {
 		for _, format := range formats {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			var b bytes.Buffer
-			if err := Draw(&b, format, r, name, o); err != nil {
+			if err := Draw(ctx, &b, format, r, name, o); err != nil {
 				return err
 			}
 			path := filepath.Join(dir, name+"."+format)

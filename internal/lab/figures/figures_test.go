@@ -116,7 +116,7 @@ func TestWriteAllReportsEachFile(t *testing.T) {
 	r := reportOf(t, results.Quickstart(t).Make(t))
 	dir := filepath.Join(t.TempDir(), "figures")
 	var files []string
-	err := WriteAll(r, dir, []string{"png", "svg"}, figure.Options{}, func(file string, number, of int) {
+	err := WriteAll(t.Context(), r, dir, []string{"png", "svg"}, figure.Options{}, func(file string, number, of int) {
 		files = append(files, file)
 		if there, _ := os.ReadDir(dir); len(there) != number || number != len(files) || of != 4 {
 			t.Errorf("file %d of %d, %s, was reported when there were %d", number, of, file, len(there))
@@ -150,11 +150,11 @@ func TestMissingRunsAreCountedInFigures(t *testing.T) {
 func TestErrorsNameTheCause(t *testing.T) {
 	r := reportOf(t, results.Quickstart(t).Make(t))
 	drawGoodput := func(format string, o figure.Options) func() error {
-		return func() error { return Draw(io.Discard, format, r, "goodput", o) }
+		return func() error { return Draw(t.Context(), io.Discard, format, r, "goodput", o) }
 	}
 	for text, draw := range map[string]func() error{
 		"has none of this name, it has: goodput, airtime": func() error {
-			return Draw(io.Discard, "png", r, "nothing", figure.Options{})
+			return Draw(t.Context(), io.Discard, "png", r, "nothing", figure.Options{})
 		},
 		"unknown format":   drawGoodput("bmp", figure.Options{}),
 		"1 x ":             drawGoodput("png", figure.Options{WidthCm: 1}),
@@ -172,7 +172,7 @@ func TestErrorsNameTheCause(t *testing.T) {
 func TestResultWithoutRunsHasNothingToDraw(t *testing.T) {
 	s := results.FigureEight(t)
 	s.Skip = func(plan.Run, int) bool { return true }
-	err := Draw(io.Discard, "svg", reportOf(t, s.Make(t)), "figure8", figure.Options{})
+	err := Draw(t.Context(), io.Discard, "svg", reportOf(t, s.Make(t)), "figure8", figure.Options{})
 	if !errors.Is(err, ErrNothing) {
 		t.Errorf("drawing nothing: %v", err)
 	}
@@ -182,7 +182,7 @@ func TestResultWithoutRunsHasNothingToDraw(t *testing.T) {
 func TestPrintIsGrey(t *testing.T) {
 	r := reportOf(t, results.Quickstart(t).Make(t))
 	var b bytes.Buffer
-	if err := Draw(&b, "png", r, "goodput", figure.Options{Theme: figure.Print, DPI: 60}); err != nil {
+	if err := Draw(t.Context(), &b, "png", r, "goodput", figure.Options{Theme: figure.Print, DPI: 60}); err != nil {
 		t.Fatal(err)
 	}
 	img, _, err := image.Decode(&b)

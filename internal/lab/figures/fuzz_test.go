@@ -36,7 +36,7 @@ func FuzzShownResult(f *testing.F) {
 		if err := os.WriteFile(files[0], data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r, err := show.Read(dir, nil)
+		r, err := show.Read(t.Context(), dir, nil)
 		if err != nil {
 			return
 		}
@@ -54,7 +54,7 @@ func FuzzShownResult(f *testing.F) {
 			t.Errorf("a control character at %d of %q", at, text.String())
 		}
 		for _, name := range Names(r) {
-			_ = Draw(io.Discard, "svg", r, name, figure.Options{}) // it may have nothing to draw
+			_ = Draw(t.Context(), io.Discard, "svg", r, name, figure.Options{}) // it may have nothing to draw
 		}
 	})
 }

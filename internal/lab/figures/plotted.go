@@ -21,7 +21,7 @@ import (
 )
 
 // plotted draws a figure of package plot, of one flow in the first finished run.
-func (s *selection) plotted(f plan.Figure) (*chart, error) {
+func (s *selection) plotted(ctx context.Context, f plan.Figure) (*chart, error) {
 	run := s.firstWith(nil)
 	if run == nil {
 		return nil, ErrNothing
@@ -30,7 +30,7 @@ func (s *selection) plotted(f plan.Figure) (*chart, error) {
 	if f.Plot.OfCapture() {
 		draw = s.fromCapture
 	}
-	drawn, err := draw(run, f)
+	drawn, err := draw(ctx, run, f)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", run.Run, err)
 	}
@@ -44,7 +44,9 @@ func (s *selection) plotted(f plan.Figure) (*chart, error) {
 }
 
 // fromRecording draws the sending connection of a flow with the most acknowledged bytes.
-func (s *selection) fromRecording(run *result.Result, f plan.Figure) (*figure.Figure, error) {
+func (s *selection) fromRecording(
+	ctx context.Context, run *result.Result, f plan.Figure,
+) (*figure.Figure, error) {
 	kind, err := plot.ParseKind(string(f.Plot))
 	if err != nil {
 		return nil, err
@@ -57,7 +59,7 @@ func (s *selection) fromRecording(run *result.Result, f plan.Figure) (*figure.Fi
 		}
 		clock := file.ClockFrom(run.ZeroNs)
 		o := plot.Options{OriginNs: clock.ZeroNs, To: time.Duration(run.DurationS * 1e9 * clock.Ratio)}
-		flow, err := plottedFlow(filepath.Join(s.RunDir(run.Run), file.Name), kind, senders[i], o)
+		flow, err := plottedFlow(ctx, filepath.Join(s.RunDir(run.Run), file.Name), kind, senders[i], o)
 		if flow == nil || err != nil {
 			return nil, cmp.Or(err, fmt.Errorf("its recording has no connection of %s", f.Of[0]))
 		}
@@ -68,7 +70,7 @@ func (s *selection) fromRecording(run *result.Result, f plan.Figure) (*figure.Fi
 
 // plottedFlow reads the busiest connection of a sender; nil if the recording has none.
 func plottedFlow(
-	path string, kind plot.Kind, sender measure.Sender, o plot.Options,
+	ctx context.Context, path string, kind plot.Kind, sender measure.Sender, o plot.Options,
 ) (flow *plot.FlowSeries, err error) {
 	file, err := trace.Open(path)
 	if err != nil {
@@ -77,7 +79,7 @@ func plottedFlow(
 	defer func() { err = errors.Join(err, file.Close()) }()
 	acked := []tcp.Field{tcp.AckedBytes}
 	find := plot.NewFieldSeries(acked, o)
-	if err := file.Scan(context.Background(), trace.ScanOptions{Fields: acked}, find); err != nil {
+	if err := file.Scan(ctx, trace.ScanOptions{Fields: acked}, find); err != nil {
 		return nil, err
 	}
 	found := busiest(find.Flows(), sender)
@@ -85,14 +87,16 @@ func plottedFlow(
 		return nil, nil
 	}
 	series := plot.NewSeries([]plot.Kind{kind}, []tcp.FlowID{found.Flow.ID}, o)
-	if err := file.Scan(context.Background(), trace.ScanOptions{Fields: kind.Fields()}, series); err != nil {
+	if err := file.Scan(ctx, trace.ScanOptions{Fields: kind.Fields()}, series); err != nil {
 		return nil, err
 	}
 	return series.Flows()[0], nil
 }
 
 // fromCapture draws the connection of a flow with the most data, as the first capture saw it.
-func (s *selection) fromCapture(run *result.Result, f plan.Figure) (*figure.Figure, error) {
+func (s *selection) fromCapture(
+	ctx context.Context, run *result.Result, f plan.Figure,
+) (*figure.Figure, error) {
 	kind, err := plot.ParsePacketKind(string(f.Plot))
 	if err != nil {
 		return nil, err
@@ -107,7 +111,7 @@ func (s *selection) fromCapture(run *result.Result, f plan.Figure) (*figure.Figu
 	port := run.Flows[i].Port
 	path := filepath.Join(s.RunDir(run.Run), run.Captures[0].Name)
 	var id, most uint64
-	err = analyse(path, conn.Options{Done: func(c *conn.Connection) error {
+	err = analyse(ctx, path, conn.Options{Done: func(c *conn.Connection) error {
 		if (c.Server.Port() == port || c.Client.Port() == port) && c.Bytes() >= most {
 			id = c.ID
 			most = c.Bytes()
@@ -118,19 +122,19 @@ func (s *selection) fromCapture(run *result.Result, f plan.Figure) (*figure.Figu
 		return nil, err
 	}
 	series := &plot.PacketSeries{ID: id}
-	if err := analyse(path, conn.Options{Observer: series}); err != nil {
+	if err := analyse(ctx, path, conn.Options{Observer: series}); err != nil {
 		return nil, err
 	}
 	return series.Figure(kind)
 }
 
 // analyse reads a whole capture.
-func analyse(path string, o conn.Options) error {
+func analyse(ctx context.Context, path string, o conn.Options) error {
 	r, err := read.Open(path)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	_, err = conn.Run(context.Background(), r, o)
+	_, err = conn.Run(ctx, r, o)
 	return err
 }

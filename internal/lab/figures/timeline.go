@@ -2,6 +2,7 @@ package figures
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,13 +13,13 @@ import (
 )
 
 // timeline draws a figure over time, with the first finished run of each point.
-func (s *selection) timeline(f plan.Figure) (*chart, error) {
+func (s *selection) timeline(ctx context.Context, f plan.Figure) (*chart, error) {
 	t := timeline{selection: s, chart: newChart(cmp.Or(f.Title, s.Title)), f: f, read: map[*result.Result]*timeSeries{}}
 	for _, group := range s.byUnit(f.Y) {
 		p := figure.Panel{Left: s.valueAxis(group)}
 		for _, y := range group {
 			for _, settings := range s.combinations(s.seriesParameters(f)) {
-				series, err := t.series(y, settings, len(group) > 1)
+				series, err := t.series(ctx, y, settings, len(group) > 1)
 				if err != nil {
 					return nil, err
 				}
@@ -49,13 +50,15 @@ type timeline struct {
 
 // series returns the series of a measurement in the first run with the given settings, one for each
 // flow.
-func (t *timeline) series(measurement string, settings []plan.Setting, together bool) ([]figure.Series, error) {
+func (t *timeline) series(
+	ctx context.Context, measurement string, settings []plan.Setting, together bool,
+) ([]figure.Series, error) {
 	run := t.firstWith(settings)
 	if run == nil {
 		return nil, nil
 	}
 	if t.read[run] == nil {
-		read, err := readTimeSeries(t.Report, run)
+		read, err := readTimeSeries(ctx, t.Report, run)
 		if err != nil {
 			return nil, fmt.Errorf("run %s: %w", run.Run, err)
 		}

@@ -46,7 +46,7 @@ var recorded = map[plan.Quantity]struct {
 }
 
 // readTimeSeries reads the counters and the recordings of a run.
-func readTimeSeries(r *show.Report, run *result.Result) (*timeSeries, error) {
+func readTimeSeries(ctx context.Context, r *show.Report, run *result.Result) (*timeSeries, error) {
 	t := &timeSeries{goodput: map[string][]figure.Sample{}, kernel: map[string]map[plan.Quantity][]figure.Sample{}}
 	dir := r.RunDir(run.Run)
 	if run.Series != "" {
@@ -71,7 +71,7 @@ func readTimeSeries(r *show.Report, run *result.Result) (*timeSeries, error) {
 	}
 	for _, f := range files {
 		senders := measure.Senders(setupOf(r.Plan(), run), run, machines[f.Name]...)
-		if err := t.readRecording(filepath.Join(dir, f.Name), f.ClockFrom(run.ZeroNs), run, senders); err != nil {
+		if err := t.readRecording(ctx, filepath.Join(dir, f.Name), f.ClockFrom(run.ZeroNs), run, senders); err != nil {
 			return nil, fmt.Errorf("reading its recording: %w", err)
 		}
 	}
@@ -90,7 +90,7 @@ func setupOf(p *plan.Plan, run *result.Result) *plan.Setup {
 
 // readRecording reads the connection with the most bytes of each sender.
 func (t *timeSeries) readRecording(
-	path string, clock result.Clock, run *result.Result, senders []measure.Sender,
+	ctx context.Context, path string, clock result.Clock, run *result.Result, senders []measure.Sender,
 ) (err error) {
 	file, err := trace.Open(path)
 	if err != nil {
@@ -104,7 +104,7 @@ func (t *timeSeries) readRecording(
 	all := plot.NewFieldSeries(fields, plot.Options{
 		OriginNs: clock.ZeroNs, To: time.Duration(run.DurationS * 1e9 * clock.Ratio),
 	})
-	if err := file.Scan(context.Background(), trace.ScanOptions{Fields: fields}, all); err != nil {
+	if err := file.Scan(ctx, trace.ScanOptions{Fields: fields}, all); err != nil {
 		return err
 	}
 	for _, sender := range senders {

@@ -55,30 +55,24 @@ func ReadCell(file string, data []byte) (*CellFile, error) {
 	if len(problems) > 0 {
 		return nil, problems.err()
 	}
-	tree := root.without("sweep").clone()
+	tree := root.without(notOfCells...).clone()
 	product(entries)[0].assign(tree, &problems)
 	c := &CellFile{Outside: readOutside(tree, &problems)}
-	tree = tree.without(notOfCells...)
+	useNamespaces(tree)
 	word := func(name, value string) {
 		if tree.get(name) == nil {
-			tree.fields = append(tree.fields,
-				field{root.Position, name, &node{Position: root.Position, kind: scalar, text: value}})
+			tree.put(name, &node{Position: root.Position, kind: scalar, text: value}, root.Position)
 		}
 	}
 	word("name", "cell")
 	word("duration", endless)
-	tree.fields = append(tree.fields, field{root.Position, "flows", &node{Position: root.Position, kind: mapping}})
-	e := decodeExperiment(tree, &problems)
-	for i := range e.Terminals {
-		t := &e.Terminals[i].Value
-		t.Kind = ""
-		t.Kernel = ""
-		t.Time = Time{}
-	}
-	if len(problems) == 0 {
-		check := checker{tree: tree, problems: &problems, e: e, machines: e.directory(), cellAlone: true}
-		check.all()
-		c.check(&check)
+	tree.put("flows", &node{Position: root.Position, kind: mapping}, root.Position)
+	r := reader{problems: &problems, cellAlone: true}
+	r.split(tree)
+	e := r.point(option{})
+	c.check(tree, e, &problems)
+	if len(problems) == 0 && e.size() > maxSize {
+		problems.add(tooLarge(root))
 	}
 	if err := problems.err(); err != nil {
 		return nil, err
@@ -87,6 +81,19 @@ func ReadCell(file string, data []byte) (*CellFile, error) {
 	c.Name = e.Name
 	c.Seed = e.Seed
 	return c, nil
+}
+
+// useNamespaces turns the virtual machines of a tree into namespaces.
+func useNamespaces(tree *node) {
+	terminals := tree.get("terminals")
+	if terminals == nil {
+		return
+	}
+	for i := range terminals.fields {
+		if t := &terminals.fields[i]; t.value.kind == mapping {
+			t.value = t.value.without("kind", "kernel", "time")
+		}
+	}
 }
 
 // readOutside removes "outside" from the machines of a tree and returns it.
@@ -154,10 +161,14 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return netip.PrefixFrom(a, a.BitLen()), nil
 }
 
-func (f *CellFile) check(c *checker) {
+func (f *CellFile) check(tree *node, e *Experiment, problems *Problems) {
 	for name := range f.Outside {
-		if t, ok := c.e.Terminals.Get(name); ok && t.Count > 0 {
-			c.problem("terminals."+name, "outside for a group", "a terminal by itself: an interface is one machine")
+		if t, ok := e.Terminals.Get(name); ok && t.Count > 0 {
+			path := "terminals." + name
+			at, _ := tree.find(path)
+			problems.add(
+				Problem{at.Position, path, "outside for a group", "a terminal by itself: an interface is one machine"},
+			)
 		}
 	}
 }

@@ -54,8 +54,17 @@ const (
 	minDuration    = Duration(100e6)
 )
 
-func (c *checker) all() {
+// general checks the part that is equal at all points.
+func (c *checker) general() {
 	c.header()
+	for _, f := range c.e.Figures {
+		c.figure("figures."+f.Name, f.Value)
+	}
+}
+
+// point checks the conditions of a point, and what measurements and figures need of them.
+func (c *checker) point() {
+	c.times()
 	c.names()
 	for _, cc := range c.e.CongestionControls {
 		c.congestionControl(cc.Name, cc.Value)
@@ -77,7 +86,7 @@ func (c *checker) all() {
 		c.measurement("measure."+m.Name, m.Value)
 	}
 	for _, f := range c.e.Figures {
-		c.figure("figures."+f.Name, f.Value)
+		c.figureFlows("figures."+f.Name, f.Value)
 	}
 }
 
@@ -85,12 +94,6 @@ func (c *checker) header() {
 	e := c.e
 	if !experimentName.MatchString(e.Name) {
 		c.problem("name", c.found("name"), "up to 64 of a-z, 0-9, '.', '_' and '-', the first a letter or digit")
-	}
-	if e.Duration < minDuration {
-		c.problem("duration", e.Duration.String(), fmt.Sprintf("at least %s", minDuration))
-	}
-	if e.Warmup >= e.Duration {
-		c.problem("warmup", e.Warmup.String(), fmt.Sprintf("less than the duration, %s", e.Duration))
 	}
 	if e.Repeats < 1 || e.Repeats > maxRepeats {
 		c.problem("repeats", c.found("repeats"), fmt.Sprintf("1 to %d", maxRepeats))
@@ -105,6 +108,15 @@ func (c *checker) header() {
 		if slices.Contains(e.Seeds[:i], s) {
 			c.problem(fmt.Sprintf("seeds.%d", i), fmt.Sprintf("the seed %d a second time", s), "each once")
 		}
+	}
+}
+
+func (c *checker) times() {
+	if c.e.Duration < minDuration {
+		c.problem("duration", c.e.Duration.String(), fmt.Sprintf("at least %s", minDuration))
+	}
+	if c.e.Warmup >= c.e.Duration {
+		c.problem("warmup", c.e.Warmup.String(), fmt.Sprintf("less than the duration, %s", c.e.Duration))
 	}
 }
 

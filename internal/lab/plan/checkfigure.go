@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// figure checks the part of a figure that is equal at all points.
 func (c *checker) figure(path string, f Figure) {
 	swept := c.swept()
 	measured := c.e.Measure.Names()
@@ -39,14 +40,6 @@ func (c *checker) figure(path string, f Figure) {
 	if len(f.Of) > 0 && f.Kind != Timeline {
 		c.problem(path+".of", "flows for "+string(f.Kind), "none: only a timeline is of some flows")
 	}
-	for i, name := range f.Of {
-		// A flow of the file can stand for several flows, and their number depends on the point.
-		if flows := c.e.Flows.Names(); !slices.Contains(flows, name) &&
-			!slices.Contains(flows, strings.TrimRight(name, "0123456789")) {
-			c.problem(c.item(path+".of", i), fmt.Sprintf("%q", name),
-				oneOf(name, flows)+", with its number where it stands for several")
-		}
-	}
 	c.place(path+".at", f.At)
 	c.place(path+".relative_to", f.RelativeTo)
 	if len(f.RelativeTo) > 0 && f.Kind != "scatter" {
@@ -58,6 +51,27 @@ func (c *checker) figure(path string, f Figure) {
 				slices.Clone(swept), func(p string) bool { _, fixed := f.At[p]; return fixed || p == f.X },
 			)
 			c.problem(c.item(path+".series", i), fmt.Sprintf("%q", s), oneOf(s, left))
+		}
+	}
+}
+
+// figureFlows checks the flows of a figure, and that they are recorded.
+func (c *checker) figureFlows(path string, f Figure) {
+	plot := fmt.Sprintf("%q", string(f.Plot))
+	switch {
+	case f.Plot.OfCapture() && len(c.e.Record.Packets) == 0:
+		c.problem(path+".plot", plot, "a capture to draw it from: name machines in record.packets")
+	case f.Plot != "" && !f.Plot.OfCapture() && len(c.e.Record.TCP) == 0:
+		c.problem(path+".plot", plot, "a recording to draw it from: name machines in record.tcp")
+	}
+	for i, name := range f.Of {
+		// A flow of the file can stand for several flows, and their number depends on the point.
+		if flows := c.e.Flows.Names(); !slices.Contains(flows, name) &&
+			!slices.Contains(flows, strings.TrimRight(name, "0123456789")) {
+			c.problem(
+				c.item(path+".of", i), fmt.Sprintf("%q", name),
+				oneOf(name, flows)+", with its number where it stands for several",
+			)
 		}
 	}
 }
@@ -80,10 +94,6 @@ func (c *checker) plot(path string, f Figure) {
 		c.problem(path+".plot", plot+" and y", "one of the two")
 	case len(f.Of) != 1:
 		c.problem(path+".of", fmt.Sprintf("%d flows", len(f.Of)), "the flow whose "+string(f.Plot)+" to draw")
-	case f.Plot.OfCapture() && len(c.e.Record.Packets) == 0:
-		c.problem(path+".plot", plot, "a capture to draw it from: name machines in record.packets")
-	case !f.Plot.OfCapture() && len(c.e.Record.TCP) == 0:
-		c.problem(path+".plot", plot, "a recording to draw it from: name machines in record.tcp")
 	}
 }
 

@@ -145,12 +145,7 @@ func (d *decoder) fields(n *node, path string, v reflect.Value) {
 	for _, f := range n.fields {
 		i := slices.IndexFunc(known, func(k structField) bool { return k.name == f.name })
 		if i < 0 {
-			d.problems.add(
-				Problem{
-					f.Position, join(path, f.name), fmt.Sprintf("the unknown field %q", f.name),
-					oneOf(f.name, fieldNames(v.Type())),
-				},
-			)
+			d.problems.add(unknownField(f, path, v.Type()))
 			continue
 		}
 		d.value(f.value, join(path, f.name), v.FieldByIndex(known[i].index))
@@ -168,6 +163,11 @@ func (d *decoder) fields(n *node, path string, v reflect.Value) {
 			d.problems.add(Problem{n.Position, path, found, expected})
 		}
 	}
+}
+
+func unknownField(f field, path string, of reflect.Type) Problem {
+	found := fmt.Sprintf("the unknown field %q", f.name)
+	return Problem{f.Position, join(path, f.name), found, oneOf(f.name, fieldNames(of))}
 }
 
 func (d *decoder) items(n *node, path string, v reflect.Value) {

@@ -1,40 +1,47 @@
 package plan
 
+import "reflect"
+
 // Experiment is the content of a file at one point of its sweep. The point's values are set,
 // profiles are applied, and missing fields have their defaults.
 type Experiment struct {
-	Name      string   `json:"name" jsonschema:"Short name of the experiment, and of the folder of its results."`
-	Title     string   `json:"title,omitzero" jsonschema:"Title in one line."`
-	Source    string   `json:"source,omitzero" jsonschema:"Source that the experiment repeats, such as: Miki et al. 2010, figure 7."`
-	Notes     string   `json:"notes,omitzero" jsonschema:"Notes for readers, such as choices that the source leaves open."`
-	Duration  Duration `json:"duration,omitzero" jsonschema:"Time for which a run sends. Default 10 s."`
-	Warmup    Duration `json:"warmup,omitzero" jsonschema:"Time at the start of a run that measurements leave out. Default 0."`
-	Repeats   int      `json:"repeats,omitzero" jsonschema:"Number of runs of each point. Default 1; claims need at least 2, better 5."`
-	Seed      uint64   `json:"seed,omitzero" jsonschema:"Seed of all random numbers. Default 1."`
-	Seeds     []uint64 `json:"seeds,omitzero" jsonschema:"One seed for each repeat, in place of repeats and seed."`
-	SameSeeds bool     `json:"same_seeds,omitzero" jsonschema:"Whether all points of a repeat use the same random numbers, so that only the swept parameters differ. Default false: each run has its own."`
-	AtOnce    int      `json:"at_once,omitzero" jsonschema:"Number of runs at a time, for runs that leave the processors idle. Default 1."`
-	LagLimit  Duration `json:"lag_limit,omitzero" jsonschema:"Limit of the 99th percentile by which packets leave the cell late, in a valid run. The limit of the 99.9th percentile is ten times as long. Default 2 ms."`
+	General
+	Conditions
+}
 
+// General is the part of an experiment that is equal at all points of its sweep.
+type General struct {
+	Name      string             `json:"name" jsonschema:"Short name of the experiment, and of the folder of its results."`
+	Title     string             `json:"title,omitzero" jsonschema:"Title in one line."`
+	Source    string             `json:"source,omitzero" jsonschema:"Source that the experiment repeats, such as: Miki et al. 2010, figure 7."`
+	Notes     string             `json:"notes,omitzero" jsonschema:"Notes for readers, such as choices that the source leaves open."`
+	Repeats   int                `json:"repeats,omitzero" jsonschema:"Number of runs of each point. Default 1; claims need at least 2, better 5."`
+	Seed      uint64             `json:"seed,omitzero" jsonschema:"Seed of all random numbers. Default 1."`
+	Seeds     []uint64           `json:"seeds,omitzero" jsonschema:"One seed for each repeat, in place of repeats and seed."`
+	SameSeeds bool               `json:"same_seeds,omitzero" jsonschema:"Whether all points of a repeat use the same random numbers, so that only the swept parameters differ. Default false: each run has its own."`
+	AtOnce    int                `json:"at_once,omitzero" jsonschema:"Number of runs at a time, for runs that leave the processors idle. Default 1."`
+	LagLimit  Duration           `json:"lag_limit,omitzero" jsonschema:"Limit of the 99th percentile by which packets leave the cell late, in a valid run. The limit of the 99.9th percentile is ten times as long. Default 2 ms."`
+	Sweep     []Sweep            `json:"sweep,omitzero" jsonschema:"Parameters to vary. Each value of one entry is combined with each value of the others."`
+	Measure   Named[Measurement] `json:"measure,omitzero" jsonschema:"The numbers taken from each run, by name."`
+	Claims    Named[Claim]       `json:"claims,omitzero" jsonschema:"Expected relations, by name."`
+	Figures   Named[Figure]      `json:"figures,omitzero" jsonschema:"Figures to draw, by name."`
+}
+
+// Conditions are the part of an experiment that a sweep can vary.
+type Conditions struct {
+	Duration           Duration                 `json:"duration,omitzero" jsonschema:"Time for which a run sends. Default 10 s."`
+	Warmup             Duration                 `json:"warmup,omitzero" jsonschema:"Time at the start of a run that measurements leave out. Default 0."`
 	Terminals          Named[Terminal]          `json:"terminals" jsonschema:"The devices under test, by name. A name may stand for a group of equal devices."`
 	Servers            Named[Server]            `json:"servers,omitzero" jsonschema:"The machines behind the path, by name."`
 	CongestionControls Named[CongestionControl] `json:"congestion_controls,omitzero" jsonschema:"Congestion controls of airtide with parameters, by the names that congestion may then use. Without parameters, use the name of the kind."`
 	Cell               Cell                     `json:"cell,omitzero" jsonschema:"The access point, the medium, and settings of the engine."`
 	Path               Path                     `json:"path,omitzero" jsonschema:"The wired path between access point and servers."`
 	Flows              Named[Flow]              `json:"flows" jsonschema:"The traffic, by name."`
-
-	Sweep   []Sweep            `json:"sweep,omitzero" jsonschema:"Parameters to vary. Each value of one entry is combined with each value of the others."`
-	Record  Record             `json:"record,omitzero" jsonschema:"Recordings besides the output of the tools."`
-	Measure Named[Measurement] `json:"measure,omitzero" jsonschema:"The numbers taken from each run, by name."`
-	Claims  Named[Claim]       `json:"claims,omitzero" jsonschema:"Expected relations, by name."`
-	Figures Named[Figure]      `json:"figures,omitzero" jsonschema:"Figures to draw, by name."`
+	Record             Record                   `json:"record,omitzero" jsonschema:"Recordings besides the output of the tools."`
 }
 
-// notSwept are the parts that are equal for the whole experiment.
-var notSwept = []string{
-	"name", "title", "source", "notes", "repeats", "seed", "seeds", "same_seeds", "at_once", "lag_limit", "sweep",
-	"measure", "claims", "figures",
-}
+// notSwept are the fields that no sweep can set.
+var notSwept = fieldNames(reflect.TypeFor[General]())
 
 // Stack contains the TCP settings of a machine.
 type Stack struct {
@@ -236,27 +243,30 @@ func orDefault[T comparable](v *T, otherwise T) {
 	}
 }
 
-func (e *Experiment) setDefaults() {
-	orDefault(&e.Duration, defaultDuration)
-	orDefault(&e.Seed, 1)
-	orDefault(&e.Repeats, max(1, len(e.Seeds)))
-	orDefault(&e.Cell.AP.Discipline, FIFO)
-	orDefault(&e.Cell.AP.Queue, Limit{Packets: defaultQueue})
-	orDefault(&e.Cell.RetryLimit, defaultRetries)
-	orDefault(&e.Path.Rate, defaultWire)
-	orDefault(&e.Path.Queue, Limit{Packets: defaultQueue})
-	orDefault(&e.Record.Interval, defaultInterval)
-	for i := range e.Terminals {
-		t := &e.Terminals[i].Value
+func (g *General) setDefaults() {
+	orDefault(&g.Seed, 1)
+	orDefault(&g.Repeats, max(1, len(g.Seeds)))
+	for i := range g.Measure {
+		orDefault(&g.Measure[i].Value.Take, Mean)
+	}
+}
+
+func (c *Conditions) setDefaults() {
+	orDefault(&c.Duration, defaultDuration)
+	orDefault(&c.Cell.AP.Discipline, FIFO)
+	orDefault(&c.Cell.AP.Queue, Limit{Packets: defaultQueue})
+	orDefault(&c.Cell.RetryLimit, defaultRetries)
+	orDefault(&c.Path.Rate, defaultWire)
+	orDefault(&c.Path.Queue, Limit{Packets: defaultQueue})
+	orDefault(&c.Record.Interval, defaultInterval)
+	for i := range c.Terminals {
+		t := &c.Terminals[i].Value
 		orDefault(&t.Link, WLAN)
 		if t.Link == WLAN {
 			orDefault(&t.Radio.Queue, Limit{Packets: defaultQueue})
 		}
 	}
-	for i := range e.Flows {
-		e.Flows[i].Value.setDefaults(e.Duration)
-	}
-	for i := range e.Measure {
-		orDefault(&e.Measure[i].Value.Take, Mean)
+	for i := range c.Flows {
+		c.Flows[i].Value.setDefaults(c.Duration)
 	}
 }

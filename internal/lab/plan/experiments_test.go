@@ -16,7 +16,7 @@ func TestEveryExperimentPassesTheChecker(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Read(file, data)
+		p, err := Read(t.Context(), file, data)
 		if err != nil {
 			t.Errorf("%v", err)
 			continue

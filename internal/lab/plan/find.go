@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,12 +22,12 @@ func Experiments() []string {
 }
 
 // Open reads an experiment from a file or, by name, from those that come with airtide.
-func Open(arg string) (*Plan, error) {
+func Open(ctx context.Context, arg string) (*Plan, error) {
 	data, err := find(arg)
 	if err != nil {
 		return nil, err
 	}
-	return Read(arg, data)
+	return Read(ctx, arg, data)
 }
 
 // OpenCell reads the cell of a file or, by name, of an experiment that comes with airtide.

@@ -62,7 +62,7 @@ func TestATerminalInAVirtualMachine(t *testing.T) {
 			`terminals.other.share: found an agent on a virtual machine`,
 		},
 	} {
-		_, err := Read("guests.yaml", []byte(strings.Replace(guests, c.change, c.to, 1)))
+		_, err := Read(t.Context(), "guests.yaml", []byte(strings.Replace(guests, c.change, c.to, 1)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -115,7 +115,7 @@ path:
 	} {
 		to := map[string]string{"every: 1 s, length: 100 ms": "every: 1 s, length: 1 s"}[change]
 		text := minimal + "path: {stalls: {" + strings.Replace("every: 1 s, length: 100 ms", change, to, 1) + "}}"
-		if _, err := Read("", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(t.Context(), "", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", change, err)
 		}
 	}

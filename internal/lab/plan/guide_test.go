@@ -67,7 +67,7 @@ func TestTheGuidesExamplesPassTheChecker(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read("docs/reference/experiment.md", data); err != nil {
+		if _, err := Read(t.Context(), "docs/reference/experiment.md", data); err != nil {
 			t.Errorf("%v in\n%s", err, text)
 		}
 	}

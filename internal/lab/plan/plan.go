@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 
 	"airtide/internal/lab/judge"
 )
@@ -51,8 +54,8 @@ func (p *Point) Params() map[string]judge.Param {
 var experimentName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // Read checks an experiment's file and plans its runs. Messages contain the name of the file. The
-// error is a Problems.
-func Read(file string, data []byte) (*Plan, error) {
+// error is a Problems, or the context's.
+func Read(ctx context.Context, file string, data []byte) (*Plan, error) {
 	root, err := parseMapping(file, data, "a mapping with name, terminals and flows")
 	if err != nil {
 		return nil, err
@@ -62,20 +65,30 @@ func Read(file string, data []byte) (*Plan, error) {
 	if len(problems) > 0 {
 		return nil, problems.err()
 	}
+	r := reader{problems: &problems, parameters: parameters}
+	r.split(root.without("sweep"))
 	p := &Plan{Source: data, Parameters: parameters}
-	bare := root.without("sweep")
 	ids := map[string]bool{}
+	size := 0
 	for _, o := range product(entries) {
-		e, tree := readPoint(bare, o, p.Parameters, &problems)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		e := r.point(o)
+		if p.Experiment == nil {
+			p.Experiment = e
+			p.Claims = r.claims()
+		}
 		if len(problems) >= maxProblems {
 			break
 		}
-		if p.Experiment == nil {
-			p.Experiment = e
-			p.Claims = compileClaims(tree, e, p.Parameters, &problems)
-		}
 		if len(problems) > 0 {
 			continue
+		}
+		size += e.size()
+		if size > maxSize {
+			problems.add(tooLarge(root))
+			break
 		}
 		point := Point{ID: pointID(o.settings), Settings: o.settings, Setup: e.resolve()}
 		if ids[point.ID] {
@@ -87,54 +100,107 @@ func Read(file string, data []byte) (*Plan, error) {
 	if err := problems.err(); err != nil {
 		return nil, err
 	}
+	if n := len(p.Points) * p.Experiment.Repeats; n > MaxRuns {
+		return nil, Problems{{root.Position, "repeats", fmt.Sprintf("%d runs", n), fmt.Sprintf("at most %d", MaxRuns)}}
+	}
 	p.Runs = runs(p.Experiment, p.Points)
 	return p, nil
 }
 
-// readPoint decodes and checks the file at one point.
-func readPoint(bare *node, o option, parameters []Parameter, problems *Problems) (*Experiment, *node) {
-	tree := bare.clone()
-	var here Problems
-	o.assign(tree, &here)
-	e := decodeExperiment(tree, &here)
-	// Skip the checks, because they would report the undecoded parts again.
-	if len(here) == 0 {
-		c := checker{tree: tree, problems: &here, e: e, machines: e.directory(), parameters: parameters}
-		c.all()
-	}
-	for _, p := range here {
-		problems.add(p)
-	}
-	return e, tree
+// reader reads the points of a file. The general part is read once, because reading it again at
+// each point would take the product of their sizes.
+type reader struct {
+	problems   *Problems
+	parameters []Parameter
+	// conditions is the tree that a sweep can vary, and generalTree the rest of the file.
+	conditions  *node
+	generalTree *node
+	general     General
+	// cellAlone is true for a cell without flows.
+	cellAlone bool
 }
 
-// decodeExperiment applies the profiles to a tree, decodes it, and sets the defaults.
-func decodeExperiment(tree *node, problems *Problems) *Experiment {
-	applyProfiles(tree, problems)
-	e := &Experiment{}
-	(&decoder{problems}).value(tree, "", reflect.ValueOf(e).Elem())
-	e.setDefaults()
+// split divides a file and decodes and checks its general part.
+func (r *reader) split(root *node) {
+	r.generalTree = &node{Position: root.Position, kind: mapping}
+	r.conditions = &node{Position: root.Position, kind: mapping}
+	varied := fieldNames(reflect.TypeFor[Conditions]())
+	for _, f := range root.fields {
+		switch {
+		case slices.Contains(notSwept, f.name):
+			r.generalTree.fields = append(r.generalTree.fields, f)
+		case slices.Contains(varied, f.name):
+			r.conditions.fields = append(r.conditions.fields, f)
+		default:
+			r.problems.add(unknownField(f, "", reflect.TypeFor[Experiment]()))
+		}
+	}
+	before := len(*r.problems)
+	(&decoder{r.problems}).value(r.generalTree, "", reflect.ValueOf(&r.general).Elem())
+	r.general.setDefaults()
+	// Skip the checks, because they would report the undecoded parts again.
+	if len(*r.problems) == before {
+		c := checker{
+			tree: r.generalTree, problems: r.problems, e: &Experiment{General: r.general}, parameters: r.parameters,
+		}
+		c.general()
+	}
+}
+
+// point decodes and checks the conditions at one point.
+func (r *reader) point(o option) *Experiment {
+	tree := r.conditions.clone()
+	var here Problems
+	o.assign(tree, &here)
+	e := &Experiment{General: r.general, Conditions: decodeConditions(tree, &here)}
+	if len(here) == 0 {
+		// The positions of measurements and figures are in the general part.
+		tree.fields = slices.Concat(tree.fields, r.generalTree.fields)
+		c := checker{
+			tree: tree, problems: &here, e: e, machines: e.directory(), parameters: r.parameters, cellAlone: r.cellAlone,
+		}
+		c.point()
+	}
+	for _, p := range here {
+		r.problems.add(p)
+	}
 	return e
 }
 
-// compileClaims compiles the claims and gives their mistakes positions in the file.
-func compileClaims(tree *node, e *Experiment, parameters []Parameter, problems *Problems) Named[*judge.Claim] {
-	v := judge.Vocabulary{Measurements: e.Measure.Names(), Axes: map[string][]string{}}
-	for _, p := range parameters {
+// tooLarge is the problem of a file whose setups would need too much memory.
+func tooLarge(root *node) Problem {
+	at := root
+	if sweep := root.get("sweep"); sweep != nil {
+		at = sweep
+	}
+	return Problem{
+		at.Position, "", "too much for one plan",
+		fmt.Sprintf("at most %d terminals, flows and changes of the path, over all points", maxSize/terminalSize),
+	}
+}
+
+// decodeConditions applies the profiles to a tree, decodes it, and sets the defaults.
+func decodeConditions(tree *node, problems *Problems) (c Conditions) {
+	applyProfiles(tree, problems)
+	(&decoder{problems}).value(tree, "", reflect.ValueOf(&c).Elem())
+	c.setDefaults()
+	return c
+}
+
+// claims compiles the claims and gives their mistakes positions in the file.
+func (r *reader) claims() Named[*judge.Claim] {
+	v := judge.Vocabulary{Measurements: r.general.Measure.Names(), Axes: map[string][]string{}}
+	for _, p := range r.parameters {
 		v.Axes[p.Name] = p.Values
 	}
 	var claims Named[*judge.Claim]
-	for _, c := range e.Claims {
+	for _, c := range r.general.Claims {
 		claim, err := judge.Compile(c.Value.Holds, v)
-		if m, ok := err.(*judge.Mistake); ok {
+		if m, ok := errors.AsType[*judge.Mistake](err); ok {
 			path := "claims." + c.Name + ".holds"
-			at, _ := tree.find(path)
-			problems.add(
-				Problem{
-					at.Position, path,
-					fmt.Sprintf("a mistake at its line %d, column %d: %s", m.Line, m.Column, m.Message), "",
-				},
-			)
+			at, _ := r.generalTree.find(path)
+			found := fmt.Sprintf("a mistake at its line %d, column %d: %s", m.Line, m.Column, m.Message)
+			r.problems.add(Problem{at.Position, path, found, ""})
 			continue
 		}
 		claims = append(claims, Item[*judge.Claim]{c.Name, claim})

@@ -104,7 +104,7 @@ figures:
 
 func read(t *testing.T, text string) *Plan {
 	t.Helper()
-	p, err := Read("whole.yaml", []byte(text))
+	p, err := Read(t.Context(), "whole.yaml", []byte(text))
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -389,7 +389,7 @@ func TestLongAndLikeNamedPointsAreToldApart(t *testing.T) {
 }
 
 func TestProblemsAreOfTheirType(t *testing.T) {
-	_, err := Read("x.yaml", []byte("name: x"))
+	_, err := Read(t.Context(), "x.yaml", []byte("name: x"))
 	var ps Problems
 	if !errors.As(err, &ps) || ps[0].File != "x.yaml" || ps[0].Line != 1 {
 		t.Errorf("got %#v", err)

@@ -21,8 +21,8 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"unknown field", "warmup: 2 s", "warmpu: 2 s",
 			`whole.yaml:5:1: warmpu: found the unknown field "warmpu", expected one of: name, title, source, notes, ` +
-				`duration, warmup, repeats, seed, seeds, same_seeds, at_once, lag_limit, terminals, ` +
-				`servers, congestion_controls, cell, path, flows, sweep, record, measure, claims, figures ` +
+				`repeats, seed, seeds, same_seeds, at_once, lag_limit, sweep, measure, claims, figures, ` +
+				`duration, warmup, terminals, servers, congestion_controls, cell, path, flows, record ` +
 				`(did you mean warmup?)`,
 		},
 		{
@@ -446,7 +446,7 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 			if !strings.Contains(wholeFile, c.change) {
 				t.Fatalf("the file has no %q", c.change)
 			}
-			_, err := Read("whole.yaml", []byte(strings.Replace(wholeFile, c.change, c.to, 1)))
+			_, err := Read(t.Context(), "whole.yaml", []byte(strings.Replace(wholeFile, c.change, c.to, 1)))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got      %v\nexpected %s", err, c.want)
 			}
@@ -458,7 +458,7 @@ func TestSeveralProblemsAreToldAtOnce(t *testing.T) {
 	text := strings.NewReplacer(
 		"warmup: 2 s", "warmup: soon", "protocol: udp", "protocol: quic", "repeats: 5", "repeats: often",
 	).Replace(wholeFile)
-	_, err := Read("whole.yaml", []byte(text))
+	_, err := Read(t.Context(), "whole.yaml", []byte(text))
 	if err == nil || strings.Count(err.Error(), "\n") != 2 {
 		t.Errorf("three mistakes gave\n%v", err)
 	}
@@ -474,7 +474,7 @@ func TestTooManyPointsAreRefusedWithTheirNumber(t *testing.T) {
 	for i, path := range []string{"path.delay", "path.jitter", "path.up.delay"} {
 		text += fmt.Sprintf("  - {over: %s, as: p%d, values: %s}\n", path, i, list)
 	}
-	_, err := Read("big.yaml", []byte(text))
+	_, err := Read(t.Context(), "big.yaml", []byte(text))
 	if err == nil ||
 		!strings.Contains(err.Error(), "sweep: found 1000000 points (100 x 100 x 100), expected at most 10000") {
 		t.Errorf("got %v", err)
@@ -496,7 +496,7 @@ func TestFilesThatAreNoExperiments(t *testing.T) {
 		"billion laugh": {"a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "found the anchor &a"},
 		"complex key":   {"? [a, b]\n: c\n", "as a name, expected a word"},
 	} {
-		_, err := Read("x.yaml", []byte(c.data))
+		_, err := Read(t.Context(), "x.yaml", []byte(c.data))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, expected %s", name, err, c.want)
 		}
@@ -509,7 +509,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("sweep:\n  - {over: a.*.b, values: [1, [2], {c: 3}]}\n" + minimal))
 	f.Add([]byte("{terminals: {a: {count: 3}}, name: x, flows: {f: {from: a, to: a1, protocol: web}}}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := Read("fuzz.yaml", data)
+		p, err := Read(t.Context(), "fuzz.yaml", data)
 		if err != nil {
 			for _, problem := range err.(Problems) {
 				if problem.Line < 1 || problem.Column < 1 || problem.Found == "" {
@@ -525,7 +525,7 @@ func FuzzRead(f *testing.F) {
 		if err := p.Print(new(strings.Builder), Overhead); err != nil {
 			t.Error(err)
 		}
-		again, err := Read("fuzz.yaml", data)
+		again, err := Read(t.Context(), "fuzz.yaml", data)
 		if err != nil || fmt.Sprint(again.Runs) != fmt.Sprint(p.Runs) {
 			t.Errorf("read again, it has other runs (%v)", err)
 		}

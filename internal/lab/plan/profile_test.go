@@ -29,7 +29,7 @@ func TestEveryProfileIsReadAndSaysItsSources(t *testing.T) {
 			radio = ", radio: {standard: n, phy_rate: 65 Mbit/s}"
 		}
 		text := strings.Replace(minimal, "{link: ethernet}", "{profile: "+name+radio+"}", 1)
-		if _, err := Read(name, []byte(text)); err != nil {
+		if _, err := Read(t.Context(), name, []byte(text)); err != nil {
 			t.Errorf("%v", err)
 		}
 	}
@@ -58,7 +58,7 @@ cell:
 flows:
   f: {from: terminals, to: server, protocol: tcp}
 `
-	p, err := Read("layers.yaml", []byte(text))
+	p, err := Read(t.Context(), "layers.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ flows:
 	}
 
 	// What does not fit a profile is placed where it stands, in the profile.
-	_, err = Read("layers.yaml",
+	_, err = Read(t.Context(), "layers.yaml",
 		[]byte(strings.Replace(text, "{phy_rate: 433.3 Mbit/s, streams: 1}", "{standard: n}", 1)))
 	if err == nil || !strings.HasPrefix(err.Error(), "terminals/pixel4.yaml:") ||
 		!strings.Contains(err.Error(), "terminals.phone.radio.phy_rate") {

@@ -98,6 +98,9 @@ const Overhead = 3 * time.Second
 // MaxAtOnce is the limit of the number of simultaneous runs.
 const MaxAtOnce = 64
 
+// MaxRuns limits the runs of an experiment. It is far above what a machine can run in a month.
+const MaxRuns = 100_000
+
 // Estimate returns the expected time of some runs.
 func (p *Plan) Estimate(of []Run, overhead time.Duration) time.Duration {
 	var sum time.Duration

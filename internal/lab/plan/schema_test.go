@@ -229,7 +229,7 @@ func TestSchemaRefusesWhatTheCheckerRefuses(t *testing.T) {
 		if validate(t, r, data) == nil {
 			t.Errorf("the schema accepts %q", change[1])
 		}
-		if _, err := Read("whole.yaml", data); err == nil {
+		if _, err := Read(t.Context(), "whole.yaml", data); err == nil {
 			t.Errorf("the checker accepts %q", change[1])
 		}
 	}

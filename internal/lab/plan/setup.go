@@ -143,6 +143,35 @@ func (d directory) machines(names Names) []string {
 	return all
 }
 
+// A plan holds the setups of all points in memory. Its size counts them in steps of a line, which
+// have about 100 bytes. maxSize keeps a plan below about 200 MB.
+const (
+	maxSize      = 2_000_000
+	terminalSize = 10
+	flowSize     = 5
+)
+
+// size returns the size of the setup, and the work of checking its measurements and figures.
+func (e *Experiment) size() int {
+	shared := len(e.Path.Schedule) + e.Path.Stalls.steps(e.Duration)
+	size := len(e.Servers) * terminalSize
+	d := e.directory()
+	for _, t := range e.Terminals {
+		group, _ := e.Path.Terminals.Get(t.Name)
+		steps := shared + len(group.Schedule) + len(t.Value.Radio.Schedule)
+		for _, name := range d.groups[t.Name] {
+			size += terminalSize + 2*steps
+			if own, ok := e.Path.Terminals.Get(name); ok && name != t.Name {
+				size += 2 * len(own.Schedule)
+			}
+		}
+	}
+	for _, f := range e.Flows {
+		size += flowSize * max(len(d.machines(f.Value.From)), len(d.machines(f.Value.To)))
+	}
+	return size + len(e.Measure)*(1+len(e.Flows)) + len(e.Figures)
+}
+
 // resolve returns the setup of a checked experiment.
 func (e *Experiment) resolve() *Setup {
 	d := e.directory()

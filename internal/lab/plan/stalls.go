@@ -33,6 +33,14 @@ func (c *checker) stalls(path string, s Stalls) {
 	}
 }
 
+// steps returns the number of steps that the stalls of a run add to a line.
+func (s Stalls) steps(duration Duration) int {
+	if s.Every == 0 {
+		return 0
+	}
+	return int(duration/s.Every) * (stallSteps + 1)
+}
+
 // apply adds the stalls of a run to the steps of a line.
 func (s Stalls) apply(steps []LineStep, duration Duration) []LineStep {
 	if s.Every == 0 {

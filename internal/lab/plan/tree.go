@@ -174,6 +174,7 @@ func convert(file string, y *yaml.Node, problems *Problems) *node {
 		}
 	case yaml.MappingNode:
 		n.kind = mapping
+		seen := map[string]bool{}
 		for i := 0; i+1 < len(y.Content); i += 2 {
 			key := convert(file, y.Content[i], problems)
 			switch {
@@ -181,9 +182,10 @@ func convert(file string, y *yaml.Node, problems *Problems) *node {
 				refuse("the merge key <<")
 			case key.kind != scalar:
 				problems.add(Problem{key.Position, "", key.describe() + " as a name", "a word"})
-			case n.get(key.text) != nil:
+			case seen[key.text]:
 				problems.add(Problem{key.Position, "", fmt.Sprintf("%q a second time", key.text), "each name once"})
 			default:
+				seen[key.text] = true
 				n.fields = append(n.fields, field{key.Position, key.text, convert(file, y.Content[i+1], problems)})
 			}
 		}

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -154,9 +155,12 @@ type Failure struct {
 
 // Failures returns the failed attempts, in the order of the plan. An interrupted attempt is
 // included only after the run has started again.
-func (f *Folder) Failures() ([]Failure, error) {
+func (f *Folder) Failures(ctx context.Context) ([]Failure, error) {
 	var all []Failure
 	for _, run := range f.Plan.Runs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		numbers, err := f.attempts(run.ID)
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -88,7 +89,7 @@ func (f *Folder) writePlan() error {
 }
 
 // Open opens a result for reading. A lab may still write into it.
-func Open(dir string) (*Folder, error) {
+func Open(ctx context.Context, dir string) (*Folder, error) {
 	path := filepath.Join(dir, experimentFile)
 	file, err := os.ReadFile(path)
 	switch {
@@ -97,7 +98,7 @@ func Open(dir string) (*Folder, error) {
 	case err != nil:
 		return nil, fmt.Errorf("opening a result: %w", err)
 	}
-	p, err := plan.Read(path, file)
+	p, err := plan.Read(ctx, path, file)
 	if err != nil {
 		return nil, fmt.Errorf("opening the result %s: this airtide does not read its experiment:\n%w", dir, err)
 	}
@@ -124,10 +125,13 @@ func (f *Folder) RunDir(run string) string { return filepath.Join(f.Dir, runsDir
 
 // Results reads all finished runs, in the order of the plan. Each error names a result that cannot
 // be read.
-func (f *Folder) Results() ([]*Result, []error) {
+func (f *Folder) Results(ctx context.Context) ([]*Result, []error) {
 	var results []*Result
 	var problems []error
 	for _, run := range f.Plan.Runs {
+		if err := ctx.Err(); err != nil {
+			return nil, []error{err}
+		}
 		r, err := f.Result(run)
 		switch {
 		case err != nil:
@@ -156,8 +160,8 @@ func (f *Folder) Result(run plan.Run) (*Result, error) {
 }
 
 // Finished returns the results of the finished runs by run id. An unreadable result is an error.
-func (f *Folder) Finished() (map[string]*Result, error) {
-	results, problems := f.Results()
+func (f *Folder) Finished(ctx context.Context) (map[string]*Result, error) {
+	results, problems := f.Results(ctx)
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
@@ -169,8 +173,8 @@ func (f *Folder) Finished() (map[string]*Result, error) {
 }
 
 // Remaining returns the runs without a result, in the order of the plan.
-func (f *Folder) Remaining() ([]plan.Run, error) {
-	finished, err := f.Finished()
+func (f *Folder) Remaining(ctx context.Context) ([]plan.Run, error) {
+	finished, err := f.Finished(ctx)
 	if err != nil {
 		return nil, err
 	}

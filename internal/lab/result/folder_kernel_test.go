@@ -41,7 +41,7 @@ func TestFullDiskKeepsFinishedRuns(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	says(t, err, a.Dir, "finished runs are kept", "resume")
-	finished, err := f.Finished()
+	finished, err := f.Finished(t.Context())
 	if err != nil || len(finished) != 1 || finished[f.Plan.Runs[0].ID] == nil {
 		t.Errorf("finished %v, %v", finished, err)
 	}
@@ -49,12 +49,12 @@ func TestFullDiskKeepsFinishedRuns(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	f, err = resume(f.Dir, nil)
+	f, err = resume(t, f.Dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	remaining, err := f.Remaining()
+	remaining, err := f.Remaining(t.Context())
 	if err != nil || len(remaining) != 3 {
 		t.Fatalf("remaining %v, %v", remaining, err)
 	}

@@ -30,7 +30,7 @@ func TestFolderKeepsRunsUntilAllAreDone(t *testing.T) {
 		t.Errorf("plan.json: %v, %d points, %d runs", err, len(p.Points), len(p.Runs))
 	}
 	for done := range f.Plan.Runs {
-		remaining, err := f.Remaining()
+		remaining, err := f.Remaining(t.Context())
 		if err != nil || len(remaining) != 4-done {
 			t.Fatalf("after %d runs %d remain, %v", done, len(remaining), err)
 		}
@@ -39,11 +39,11 @@ func TestFolderKeepsRunsUntilAllAreDone(t *testing.T) {
 		}
 		finish(t, f, remaining[0])
 	}
-	read, err := Open(f.Dir)
+	read, err := Open(t.Context(), f.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, problems := read.Results()
+	results, problems := read.Results(t.Context())
 	if len(results) != 4 || len(problems) > 0 {
 		t.Fatalf("got %d results, %v", len(results), problems)
 	}
@@ -88,12 +88,12 @@ func TestInterruptedRunIsRepeated(t *testing.T) {
 	}
 	f.Close()
 
-	f, err = resume(f.Dir, nil)
+	f, err = resume(t, f.Dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if remaining, err := f.Remaining(); err != nil || len(remaining) != 4 || remaining[0] != run {
+	if remaining, err := f.Remaining(t.Context()); err != nil || len(remaining) != 4 || remaining[0] != run {
 		t.Errorf("remaining %v, %v", remaining, err)
 	}
 	a, err = f.Begin(run)
@@ -103,7 +103,7 @@ func TestInterruptedRunIsRepeated(t *testing.T) {
 	if exists(filepath.Join(a.Dir, "upload1.json")) {
 		t.Error("the new attempt has files of the old")
 	}
-	failures, err := f.Failures()
+	failures, err := f.Failures(t.Context())
 	if err != nil || len(failures) != 1 || failures[0].Reason != "interrupted" ||
 		!exists(filepath.Join(failures[0].Dir, "upload1.json")) {
 		t.Errorf("failures %+v, %v", failures, err)
@@ -132,7 +132,7 @@ func TestFailedAttemptsAreKeptWithTheirReason(t *testing.T) {
 	if err := a.Fail("no time left", nil); err != nil {
 		t.Fatal(err)
 	}
-	failures, err := f.Failures()
+	failures, err := f.Failures(t.Context())
 	if err != nil || len(failures) != 3 || failures[0].Reason != "the engine fell behind by 3 ms" ||
 		failures[2].Attempt != 3 {
 		t.Errorf("failures %+v, %v", failures, err)
@@ -141,7 +141,7 @@ func TestFailedAttemptsAreKeptWithTheirReason(t *testing.T) {
 	if err != nil || kept.Valid || kept.Problems[0] != "iperf3 died" || kept.Attempt != 2 {
 		t.Errorf("kept %+v, %v", kept, err)
 	}
-	if finished, err := f.Finished(); err != nil || len(finished) != 0 {
+	if finished, err := f.Finished(t.Context()); err != nil || len(finished) != 0 {
 		t.Errorf("finished %v, %v", finished, err)
 	}
 	if exists(f.RunDir(run.ID)) {
@@ -176,13 +176,13 @@ func TestDamagedResultIsNamedAndTheOthersAreRead(t *testing.T) {
 	if err := os.Truncate(path, 100); err != nil {
 		t.Fatal(err)
 	}
-	results, problems := f.Results()
+	results, problems := f.Results(t.Context())
 	if len(results) != 3 || len(problems) != 1 {
 		t.Fatalf("got %d results, %v", len(results), problems)
 	}
 	says(t, problems[0], path, "move its folder away")
 	f.Close()
-	_, err := resume(f.Dir, nil)
+	_, err := resume(t, f.Dir, nil)
 	says(t, err, path)
 
 	// A result that lies in another run's folder.
@@ -193,7 +193,7 @@ func TestDamagedResultIsNamedAndTheOthersAreRead(t *testing.T) {
 	if err := os.WriteFile(path, other, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, problems = f.Results()
+	_, problems = f.Results(t.Context())
 	if len(problems) != 1 {
 		t.Fatalf("got %v", problems)
 	}
@@ -205,9 +205,9 @@ func TestTwoLabsDoNotWriteTheSameResult(t *testing.T) {
 	if !locked(f.Dir) {
 		t.Error("a result being written is not locked")
 	}
-	_, err := resume(f.Dir, nil)
+	_, err := resume(t, f.Dir, nil)
 	says(t, err, "another airtide (process ", f.Dir)
-	if _, err := Open(f.Dir); err != nil {
+	if _, err := Open(t.Context(), f.Dir); err != nil {
 		t.Errorf("reading beside the writer: %v", err)
 	}
 	if err := f.Close(); err != nil {
@@ -216,7 +216,7 @@ func TestTwoLabsDoNotWriteTheSameResult(t *testing.T) {
 	if locked(f.Dir) {
 		t.Error("the lock outlives its holder")
 	}
-	again, err := resume(f.Dir, nil)
+	again, err := resume(t, f.Dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,13 +238,13 @@ func TestKilledLabLeavesNoLock(t *testing.T) {
 	if _, err := out.Read(make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = resume(f.Dir, nil)
+	_, err = resume(t, f.Dir, nil)
 	says(t, err, "another airtide")
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	again, err := resume(f.Dir, nil)
+	again, err := resume(t, f.Dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestKilledLabLeavesNoLock(t *testing.T) {
 
 func TestListAndLatest(t *testing.T) {
 	root := t.TempDir()
-	if all, err := List(filepath.Join(root, "none")); err != nil || len(all) != 0 {
+	if all, err := List(t.Context(), filepath.Join(root, "none")); err != nil || len(all) != 0 {
 		t.Errorf("without a folder: %v, %v", all, err)
 	}
 	_, err := Latest(root, "small")
@@ -286,7 +286,7 @@ func TestListAndLatest(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	all, err := List(root)
+	all, err := List(t.Context(), root)
 	if err != nil || len(all) != 3 {
 		t.Fatalf("got %+v, %v", all, err)
 	}
@@ -306,10 +306,10 @@ func TestListAndLatest(t *testing.T) {
 }
 
 func TestOpenExplainsWhatIsNoResult(t *testing.T) {
-	_, err := Open(t.TempDir())
+	_, err := Open(t.Context(), t.TempDir())
 	says(t, err, "holds no result", "experiment.yaml")
 	dir := t.TempDir()
-	if _, err := resume(dir, nil); err == nil || exists(filepath.Join(dir, lockFile)) {
+	if _, err := resume(t, dir, nil); err == nil || exists(filepath.Join(dir, lockFile)) {
 		t.Errorf("resuming nothing: %v", err)
 	}
 	_, err = create(t.TempDir(), "name: x\n", begun)

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,7 +31,7 @@ type Entry struct {
 
 // List finds the results below a root, sorted by experiment and time. A missing root has no
 // results.
-func List(root string) ([]Entry, error) {
+func List(ctx context.Context, root string) ([]Entry, error) {
 	files, err := filepath.Glob(filepath.Join(escaped(root), "*", "*", experimentFile))
 	if err != nil {
 		return nil, fmt.Errorf("listing results in %s: %w", root, err)
@@ -38,7 +39,10 @@ func List(root string) ([]Entry, error) {
 	slices.Sort(files)
 	var all []Entry
 	for _, file := range files {
-		all = append(all, entry(filepath.Dir(file)))
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		all = append(all, entry(ctx, filepath.Dir(file)))
 	}
 	return all, nil
 }
@@ -48,12 +52,12 @@ func escaped(root string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(root)
 }
 
-func entry(dir string) Entry {
+func entry(ctx context.Context, dir string) Entry {
 	e := Entry{Experiment: filepath.Base(filepath.Dir(dir)), Dir: dir, Running: locked(dir)}
 	if name := filepath.Base(dir); len(name) >= len(nameLayout) {
 		e.Started, _ = time.Parse(nameLayout, name[:len(nameLayout)])
 	}
-	f, err := Open(dir)
+	f, err := Open(ctx, dir)
 	if err != nil {
 		e.Problem = err.Error()
 		return e
@@ -66,7 +70,7 @@ func entry(dir string) Entry {
 			e.Finished++
 		}
 	}
-	failures, err := f.Failures()
+	failures, err := f.Failures(ctx)
 	if err != nil {
 		e.Problem = err.Error()
 	}

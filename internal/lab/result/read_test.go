@@ -179,7 +179,7 @@ func TestSeriesComesBackAsItWas(t *testing.T) {
 // Whatever a file holds, reading it ends with a result that can be written again, or with an error
 // that names the file.
 func FuzzDecode(f *testing.F) {
-	p, err := plan.Read("small.yaml", []byte(small))
+	p, err := plan.Read(f.Context(), "small.yaml", []byte(small))
 	if err != nil {
 		f.Fatal(err)
 	}

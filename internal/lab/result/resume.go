@@ -1,6 +1,7 @@
 package result
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,12 +30,12 @@ func (c *Changed) Error() string {
 //
 // Claims, figures, titles, more repeats and more values of a sweep may differ. A change that
 // affects finished runs is a *Changed. The previous file is kept as experiment.<n>.yaml.
-func (f *Folder) Resume(p *plan.Plan) (*Folder, error) {
+func (f *Folder) Resume(ctx context.Context, p *plan.Plan) (*Folder, error) {
 	l, err := lockResult(f.Dir)
 	if err != nil {
 		return nil, err
 	}
-	next, err := f.resume(p)
+	next, err := f.resume(ctx, p)
 	if err != nil {
 		l.Close()
 		return nil, err
@@ -43,12 +44,12 @@ func (f *Folder) Resume(p *plan.Plan) (*Folder, error) {
 	return next, nil
 }
 
-func (f *Folder) resume(p *plan.Plan) (*Folder, error) {
-	f, err := f.reread()
+func (f *Folder) resume(ctx context.Context, p *plan.Plan) (*Folder, error) {
+	f, err := f.reread(ctx)
 	if err != nil {
 		return nil, err
 	}
-	finished, err := f.Finished()
+	finished, err := f.Finished(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +67,12 @@ func (f *Folder) resume(p *plan.Plan) (*Folder, error) {
 }
 
 // reread opens the result again if another process changed its file before it was locked.
-func (f *Folder) reread() (*Folder, error) {
+func (f *Folder) reread(ctx context.Context) (*Folder, error) {
 	file, err := os.ReadFile(filepath.Join(f.Dir, experimentFile))
 	if err == nil && hash(file) == f.SHA256 {
 		return &Folder{Dir: f.Dir, Plan: f.Plan, SHA256: f.SHA256}, nil
 	}
-	return Open(f.Dir)
+	return Open(ctx, f.Dir)
 }
 
 // keepFile saves the previous experiment's file under the next free number.

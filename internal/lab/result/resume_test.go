@@ -36,7 +36,7 @@ func TestResumeRefusesWhatWouldNotFit(t *testing.T) {
 			if !strings.Contains(small, c.old) {
 				t.Fatalf("the experiment has no %q", c.old)
 			}
-			_, err := resume(f.Dir, []byte(strings.Replace(small, c.old, c.now, 1)))
+			_, err := resume(t, f.Dir, []byte(strings.Replace(small, c.old, c.now, 1)))
 			if changed := (*Changed)(nil); !errors.As(err, &changed) {
 				t.Fatalf("got %v", err)
 			}
@@ -57,21 +57,21 @@ func TestResumeTakesWhatFits(t *testing.T) {
 	f.Close()
 	more := strings.NewReplacer("repeats: 2", "repeats: 3", "[0 ms, 16 ms]", "[0 ms, 8 ms, 16 ms]").Replace(small) +
 		"claims:\n  fast: {says: It is fast, holds: mean(total) > 10}\n"
-	f, err := resume(f.Dir, []byte(more))
+	f, err := resume(t, f.Dir, []byte(more))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	remaining, err := f.Remaining()
+	remaining, err := f.Remaining(t.Context())
 	if err != nil || len(remaining) != 7 {
 		t.Errorf("%d runs remain of 9, %v", len(remaining), err)
 	}
 	finish(t, f, remaining...)
-	read, err := Open(f.Dir)
+	read, err := Open(t.Context(), f.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, problems := read.Results()
+	results, problems := read.Results(t.Context())
 	if len(results) != 9 || len(problems) > 0 || len(read.Plan.Claims) != 1 {
 		t.Fatalf("%d results, %v, %d claims", len(results), problems, len(read.Plan.Claims))
 	}
@@ -91,7 +91,7 @@ func TestResumeTakesWhatFits(t *testing.T) {
 func TestResumeWithoutFinishedRunsTakesAnything(t *testing.T) {
 	f := mustCreate(t, t.TempDir(), small)
 	f.Close()
-	f, err := resume(f.Dir, []byte(strings.Replace(small, "100 Mbit/s", "1 Gbit/s", 1)))
+	f, err := resume(t, f.Dir, []byte(strings.Replace(small, "100 Mbit/s", "1 Gbit/s", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

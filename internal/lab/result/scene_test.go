@@ -1,6 +1,7 @@
 package result
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -38,7 +39,7 @@ var begun = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 
 func read(t *testing.T, file string) *plan.Plan {
 	t.Helper()
-	p, err := plan.Read("small.yaml", []byte(file))
+	p, err := plan.Read(t.Context(), "small.yaml", []byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func says(t *testing.T, err error, texts ...string) {
 
 // create makes a result of an experiment's text.
 func create(root, text string, now time.Time) (*Folder, error) {
-	p, err := plan.Read(experimentFile, []byte(text))
+	p, err := plan.Read(context.Background(), experimentFile, []byte(text))
 	if err != nil {
 		return nil, err
 	}
@@ -162,17 +163,17 @@ func create(root, text string, now time.Time) (*Folder, error) {
 }
 
 // resume opens a result to do its missing runs; nil means its own experiment.
-func resume(dir string, file []byte) (*Folder, error) {
-	f, err := Open(dir)
+func resume(t *testing.T, dir string, file []byte) (*Folder, error) {
+	f, err := Open(t.Context(), dir)
 	if err != nil {
 		return nil, err
 	}
 	if file == nil {
-		return f.Resume(nil)
+		return f.Resume(t.Context(), nil)
 	}
-	p, err := plan.Read(experimentFile, file)
+	p, err := plan.Read(t.Context(), experimentFile, file)
 	if err != nil {
 		return nil, err
 	}
-	return f.Resume(p)
+	return f.Resume(t.Context(), p)
 }

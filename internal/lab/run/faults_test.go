@@ -16,7 +16,7 @@ const childVariable = "AIRTIDE_TEST_LAB"
 
 func child(root string) {
 	lockPath = filepath.Join(root, "lab.lock")
-	p, err := plan.Read("small.yaml", []byte(smallFair))
+	p, err := plan.Read(context.Background(), "small.yaml", []byte(smallFair))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -36,7 +37,7 @@ func lackingMachine(lacks string) {
 			os.Exit(1)
 		}
 	}
-	p, err := plan.Read("demanding.yaml", []byte(demanding))
+	p, err := plan.Read(context.Background(), "demanding.yaml", []byte(demanding))
 	fail(err)
 	fail(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	root := true

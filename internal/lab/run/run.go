@@ -63,7 +63,7 @@ func Run(ctx context.Context, root string, p *plan.Plan, o Options) (*Outcome, e
 // Resume does the missing runs of a result. The plan is the current experiment; nil means the plan
 // of the result.
 func Resume(ctx context.Context, dir string, p *plan.Plan, o Options) (*Outcome, error) {
-	f, err := result.Open(dir)
+	f, err := result.Open(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func Resume(ctx context.Context, dir string, p *plan.Plan, o Options) (*Outcome,
 	if now == nil {
 		now = f.Plan
 	}
-	return o.execute(ctx, now, func() (*result.Folder, error) { return f.Resume(p) })
+	return o.execute(ctx, now, func() (*result.Folder, error) { return f.Resume(ctx, p) })
 }
 
 // execute does the missing runs of a result. It checks that the machine supports them before it

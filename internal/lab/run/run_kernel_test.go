@@ -44,11 +44,11 @@ func TestAnExperimentLeavesResults(t *testing.T) {
 	if !strings.HasPrefix(held, "experiment small (process") {
 		t.Errorf("holder of the lab lock: got %q", held)
 	}
-	f, err := result.Open(outcome.Dir)
+	f, err := result.Open(t.Context(), outcome.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, problems := f.Results()
+	results, problems := f.Results(t.Context())
 	if len(results) != 2 || problems != nil {
 		t.Fatalf("results: got %d, problems %v", len(results), problems)
 	}
@@ -161,11 +161,11 @@ func TestADeviceThatRefusesIsLocalCongestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := result.Open(outcome.Dir)
+	f, err := result.Open(t.Context(), outcome.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, _ := f.Results()
+	results, _ := f.Results(t.Context())
 	if len(results) != 1 {
 		t.Fatalf("results: got %d, want 1", len(results))
 	}
@@ -185,11 +185,11 @@ func TestCongestionControlsOfAirtideAreLoadedForTheirRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := result.Open(outcome.Dir)
+	f, err := result.Open(t.Context(), outcome.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, _ := f.Results()
+	results, _ := f.Results(t.Context())
 	r := results[0]
 	if len(r.CongestionControls) != 1 {
 		t.Fatalf("loaded congestion controls: got %+v, want 1", r.CongestionControls)
@@ -264,11 +264,11 @@ func TestRunsAtTheSameTimeHaveCompleteResults(t *testing.T) {
 	if outcome.Finished != 2 || !together {
 		t.Errorf("outcome: got %+v, two runs at a time: %t, want 2 finished at a time", outcome, together)
 	}
-	f, err := result.Open(outcome.Dir)
+	f, err := result.Open(t.Context(), outcome.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, problems := f.Results()
+	results, problems := f.Results(t.Context())
 	if len(results) != 2 || len(problems) > 0 {
 		t.Errorf("results: got %d, problems %v, want 2 without problems", len(results), problems)
 	}

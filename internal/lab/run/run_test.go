@@ -54,7 +54,7 @@ claims:
 // planOf is the plan of an experiment's text.
 func planOf(t *testing.T, text string) *plan.Plan {
 	t.Helper()
-	p, err := plan.Read("experiment.yaml", []byte(text))
+	p, err := plan.Read(t.Context(), "experiment.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

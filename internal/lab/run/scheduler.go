@@ -62,7 +62,7 @@ var errEnded = errors.New("the experiment has ended")
 // run does the missing runs.
 func (s *scheduler) run(ctx context.Context) (*Outcome, error) {
 	var err error
-	s.waiting, err = s.folder.Remaining()
+	s.waiting, err = s.folder.Remaining(ctx)
 	if err != nil {
 		return nil, err
 	}

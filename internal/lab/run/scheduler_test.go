@@ -71,9 +71,9 @@ func schedule(ctx context.Context, t *testing.T, p *plan.Plan, dir string, o Opt
 	if dir == "" {
 		folder, err = result.Create(t.TempDir(), p, time.Now())
 	} else {
-		folder, err = result.Open(dir)
+		folder, err = result.Open(t.Context(), dir)
 		if err == nil {
-			folder, err = folder.Resume(p)
+			folder, err = folder.Resume(t.Context(), p)
 		}
 	}
 	if err != nil {
@@ -130,11 +130,11 @@ func TestALateRunIsRepeated(t *testing.T) {
 		if (err == nil) != c.valid || !c.valid && !errors.Is(err, ErrFailed) || len(f.tried) != c.tried {
 			t.Errorf("late %s: tried %d times, outcome %+v, error %v", c.name, len(f.tried), o, err)
 		}
-		folder, err := result.Open(o.Dir)
+		folder, err := result.Open(t.Context(), o.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		failures, err := folder.Failures()
+		failures, err := folder.Failures(t.Context())
 		if err != nil || len(failures) != c.late {
 			t.Errorf("late %s: %d attempts kept, want %d: %v", c.name, len(failures), c.late, err)
 		}
@@ -245,11 +245,11 @@ func TestAnInterruptedExperimentIsResumed(t *testing.T) {
 	if err != nil || o.Finished != 3 || len(f.tried) != 2 {
 		t.Errorf("after a resume: outcome %+v, error %v, tried %q", o, err, f.tried)
 	}
-	folder, err := result.Open(o.Dir)
+	folder, err := result.Open(t.Context(), o.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	failures, err := folder.Failures()
+	failures, err := folder.Failures(t.Context())
 	if err != nil || len(failures) != 1 || failures[0].Reason != "interrupted" {
 		t.Errorf("failures %+v, %v", failures, err)
 	}

@@ -2,6 +2,7 @@ package score
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -58,9 +59,11 @@ func (o *Options) Recording(report *summary.Report, by string, least float64) (o
 }
 
 // Result judges the valid runs of a result and the mean of each point. It warns of others.
-func (o *Options) Result(folder *result.Folder, by string, warn func(format string, args ...any)) (Result, error) {
+func (o *Options) Result(
+	ctx context.Context, folder *result.Folder, by string, warn func(format string, args ...any),
+) (Result, error) {
 	all := Result{Experiment: folder.Plan.Experiment.Name, Runs: []Score{}}
-	runs, problems := folder.Results()
+	runs, problems := folder.Results(ctx)
 	if len(problems) > 0 {
 		return all, errors.Join(problems...)
 	}

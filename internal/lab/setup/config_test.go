@@ -29,7 +29,7 @@ func TestEveryPointOfTheExperimentsIsACell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := plan.Read(name, data)
+		p, err := plan.Read(t.Context(), name, data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +280,7 @@ flows: {transfer: {from: sta, to: server, protocol: tcp}}
 		{"queue: 100000 packets", 200000, 210000},
 		{"rate: 10 Gbit/s, delay: 2 s", mostSlots, mostSlots},
 	} {
-		p, err := plan.Read("far.yaml", []byte(strings.Replace(text, "RTT", c.path, 1)))
+		p, err := plan.Read(t.Context(), "far.yaml", []byte(strings.Replace(text, "RTT", c.path, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}

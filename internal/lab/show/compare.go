@@ -1,6 +1,7 @@
 package show
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -48,7 +49,7 @@ type Compared struct {
 
 // Compare compares the second and all further results with the first, at the points that they
 // share.
-func Compare(p Progress, reports ...*Report) (*Comparison, error) {
+func Compare(ctx context.Context, p Progress, reports ...*Report) (*Comparison, error) {
 	if len(reports) < 2 {
 		return nil, errors.New("comparing results: give at least two")
 	}
@@ -62,7 +63,9 @@ func Compare(p Progress, reports ...*Report) (*Comparison, error) {
 		}
 	}
 	for i, other := range reports[1:] {
-		c.compare(reports[0], other, i+1, p)
+		if err := c.compare(ctx, reports[0], other, i+1, p); err != nil {
+			return nil, err
+		}
 	}
 	if len(c.Points) == 0 {
 		return nil, fmt.Errorf("comparing results: they share nothing:\n  %s", strings.Join(c.Only, "\n  "))
@@ -71,7 +74,7 @@ func Compare(p Progress, reports ...*Report) (*Comparison, error) {
 }
 
 // compare adds the differences between one result, the i-th, and the first.
-func (c *Comparison) compare(first, other *Report, i int, progress Progress) {
+func (c *Comparison) compare(ctx context.Context, first, other *Report, i int, progress Progress) error {
 	points := map[string]*Point{}
 	for i := range other.Points {
 		points[key(other.Points[i].Settings)] = &other.Points[i]
@@ -95,6 +98,9 @@ func (c *Comparison) compare(first, other *Report, i int, progress Progress) {
 		}
 	}
 	for n, p := range first.Points {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		progress.report("comparing points", n+1, len(first.Points))
 		theirs := points[key(p.Settings)]
 		if theirs == nil {
@@ -112,6 +118,7 @@ func (c *Comparison) compare(first, other *Report, i int, progress Progress) {
 			c.only(other, "point "+p.name())
 		}
 	}
+	return nil
 }
 
 // only records a point or a measurement that only one result has.

@@ -38,7 +38,7 @@ func TestCompareFindsDifferences(t *testing.T) {
 		return model(q, written, of, i)
 	}
 	a, b := reportOf(t, first.Make(t)), reportOf(t, faster.Make(t))
-	c, err := Compare(nil, a, b)
+	c, err := Compare(t.Context(), nil, a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestCompareFindsDifferences(t *testing.T) {
 func TestCompareFindsLittleIfNothingDiffers(t *testing.T) {
 	one, other := results.BenchScene(), results.BenchScene()
 	other.Seed = 77
-	c, err := Compare(nil, reportOf(t, one.Make(t)), reportOf(t, other.Make(t)))
+	c, err := Compare(t.Context(), nil, reportOf(t, one.Make(t)), reportOf(t, other.Make(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestCompareThreeOfDifferentExperiments(t *testing.T) {
 	single.File = strings.NewReplacer("name: quickstart", "name: quick-once", "repeats: 2",
 		"repeats: 1").Replace(single.File)
 	again := reportOf(t, single.Make(t))
-	c, err := Compare(nil, quick, again, quick)
+	c, err := Compare(t.Context(), nil, quick, again, quick)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,11 +101,11 @@ func TestCompareThreeOfDifferentExperiments(t *testing.T) {
 	if c.Intervals != 6 { // single runs have none
 		t.Errorf("%d intervals", c.Intervals)
 	}
-	_, err = Compare(nil, quick, reportOf(t, results.BenchScene().Make(t)))
+	_, err = Compare(t.Context(), nil, quick, reportOf(t, results.BenchScene().Make(t)))
 	if err == nil || !strings.Contains(err.Error(), "they share nothing") {
 		t.Errorf("nothing in common: %v", err)
 	}
-	_, err = Compare(nil, quick)
+	_, err = Compare(t.Context(), nil, quick)
 	if err == nil {
 		t.Error("one result was compared")
 	}

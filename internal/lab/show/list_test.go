@@ -16,11 +16,11 @@ func TestListHasTheStateOfResults(t *testing.T) {
 	done := s.Make(t)
 	s.Skip = func(_ plan.Run, n int) bool { return n == 0 }
 	begun := s.Make(t)
-	opened, err := result.Open(s.Make(t))
+	opened, err := result.Open(t.Context(), s.Make(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	running, err := opened.Resume(nil)
+	running, err := opened.Resume(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestListHasTheStateOfResults(t *testing.T) {
 	}
 	var all []result.Entry
 	for _, dir := range []string{done, begun, running.Dir, broken} {
-		entries, err := result.List(filepath.Dir(filepath.Dir(dir)))
+		entries, err := result.List(t.Context(), filepath.Dir(filepath.Dir(dir)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 
 func reportOf(t *testing.T, dir string) *Report {
 	t.Helper()
-	r, err := Read(dir, nil)
+	r, err := Read(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

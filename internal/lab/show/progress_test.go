@@ -29,7 +29,7 @@ func TestReadingAndComparingReportProgress(t *testing.T) {
 	r := readWithProgress(t, results.BenchScene().Make(t))
 	points := len(r.Points)
 	comparing := reported{}
-	if _, err := Compare(comparing.progress(t), r, r, r); err != nil {
+	if _, err := Compare(t.Context(), comparing.progress(t), r, r, r); err != nil {
 		t.Fatal(err)
 	}
 	if want := (reported{"comparing points": {points, points}}); !maps.Equal(comparing, want) {
@@ -41,7 +41,7 @@ func TestReadingAndComparingReportProgress(t *testing.T) {
 func readWithProgress(t *testing.T, dir string) *Report {
 	t.Helper()
 	reading, want := reported{}, reported{}
-	r, err := Read(dir, reading.progress(t))
+	r, err := Read(t.Context(), dir, reading.progress(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -12,8 +13,8 @@ import (
 )
 
 // Read summarises the result in a folder, finished or not.
-func Read(dir string, p Progress) (*Report, error) {
-	f, err := result.Open(dir)
+func Read(ctx context.Context, dir string, p Progress) (*Report, error) {
+	f, err := result.Open(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -24,14 +25,17 @@ func Read(dir string, p Progress) (*Report, error) {
 	for _, parameter := range f.Plan.Parameters {
 		r.Parameters = append(r.Parameters, parameter.Name)
 	}
-	if err := r.gather(f, p); err != nil {
+	if err := r.gather(ctx, f, p); err != nil {
 		return nil, err
 	}
 	for i := range f.Plan.Points {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		p.report("summing up points", i+1, len(f.Plan.Points))
 		r.Points = append(r.Points, r.point(&f.Plan.Points[i]))
 	}
-	if err := r.judge(p); err != nil {
+	if err := r.judge(ctx, p); err != nil {
 		return nil, err
 	}
 	r.warn()
@@ -39,13 +43,16 @@ func Read(dir string, p Progress) (*Report, error) {
 }
 
 // gather reads the runs.
-func (r *Report) gather(f *result.Folder, p Progress) error {
-	failures, err := f.Failures()
+func (r *Report) gather(ctx context.Context, f *result.Folder, p Progress) error {
+	failures, err := f.Failures(ctx)
 	if err != nil {
 		return err
 	}
 	r.Runs = RunCount{Planned: len(f.Plan.Runs), Failures: failures}
 	for i, run := range f.Plan.Runs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		p.report("reading runs", i+1, len(f.Plan.Runs))
 		one, err := f.Result(run)
 		switch {
@@ -142,12 +149,15 @@ func ValuesOf(measurement, of string, runs []*result.Result) []float64 {
 func known(values []float64) []float64 { return slices.DeleteFunc(values, math.IsNaN) }
 
 // judge evaluates the claims on the runs.
-func (r *Report) judge(p Progress) error {
+func (r *Report) judge(ctx context.Context, p Progress) error {
 	runs := make([]judge.Run, len(r.results))
 	for i, one := range r.results {
 		runs[i] = one.Judged()
 	}
 	for i, c := range r.plan.Claims {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		p.report("judging claims", i+1, len(r.plan.Claims))
 		verdict, err := c.Value.Judge(runs, r.seed)
 		if err != nil {

@@ -115,11 +115,11 @@ func TestMissingAndFailedRunsAreListed(t *testing.T) {
 		}
 	}
 	dir := s.Make(t)
-	f, err := result.Open(dir)
+	f, err := result.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err = f.Resume(nil)
+	f, err = f.Resume(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

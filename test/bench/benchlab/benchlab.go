@@ -51,13 +51,13 @@ func (l *Lab) ReportFile(ctx context.Context, path string) (*show.Report, error)
 func (l *Lab) report(ctx context.Context, arg, file string, text []byte) (*show.Report, error) {
 	name := strings.TrimSuffix(filepath.Base(file), experiments.Ending)
 	args := []string{"lab", "run", arg, "-o", l.Results}
-	dir, err := l.begun(name, file, text)
+	dir, err := l.begun(ctx, name, file, text)
 	if err != nil {
 		return nil, err
 	}
 	if dir != "" {
 		args = []string{"lab", "resume", dir}
-		if r, err := show.Read(dir, nil); err == nil && len(r.Runs.Missing) == 0 {
+		if r, err := show.Read(ctx, dir, nil); err == nil && len(r.Runs.Missing) == 0 {
 			return r, nil
 		}
 	}
@@ -75,26 +75,26 @@ func (l *Lab) report(ctx context.Context, arg, file string, text []byte) (*show.
 	if errors.As(runErr, &exit) && exit.ExitCode() == 3 {
 		runErr = nil // a claim does not hold: that is what the report says
 	}
-	r, err := l.Finished(name)
+	r, err := l.Finished(context.WithoutCancel(ctx), name)
 	return r, errors.Join(runErr, err)
 }
 
 // begun returns the folder of the latest result, if the present experiment can go on with its
 // finished runs, or nothing. The folder then has the present file of the experiment.
-func (l *Lab) begun(name, file string, text []byte) (string, error) {
+func (l *Lab) begun(ctx context.Context, name, file string, text []byte) (string, error) {
 	dir, err := result.Latest(l.Results, name)
 	if err != nil {
 		return "", nil // there is none
 	}
-	now, err := plan.Read(file, text)
+	now, err := plan.Read(ctx, file, text)
 	if err != nil {
 		return "", err
 	}
-	then, err := result.Open(dir)
+	then, err := result.Open(ctx, dir)
 	if err != nil {
 		return "", err
 	}
-	f, err := then.Resume(now)
+	f, err := then.Resume(ctx, now)
 	if changed := (*result.Changed)(nil); errors.As(err, &changed) {
 		return "", nil
 	}
@@ -105,12 +105,12 @@ func (l *Lab) begun(name, file string, text []byte) (string, error) {
 }
 
 // Finished reads the latest result of an experiment without running anything.
-func (l *Lab) Finished(name string) (*show.Report, error) {
+func (l *Lab) Finished(ctx context.Context, name string) (*show.Report, error) {
 	dir, err := result.Latest(l.Results, name)
 	if err != nil {
 		return nil, err
 	}
-	return show.Read(dir, nil)
+	return show.Read(ctx, dir, nil)
 }
 
 // Cell is a text as a cell of a Markdown table.

@@ -29,7 +29,7 @@ func TestBegunResult(t *testing.T) {
 			if !strings.Contains(string(text), c.old) {
 				t.Fatalf("the experiment has no %q", c.old)
 			}
-			p, err := plan.Read(name+experiments.Ending, []byte(strings.Replace(string(text), c.old, c.now, 1)))
+			p, err := plan.Read(t.Context(), name+experiments.Ending, []byte(strings.Replace(string(text), c.old, c.now, 1)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +42,7 @@ func TestBegunResult(t *testing.T) {
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
 			}
-			dir, err := lab.begun(name, name+experiments.Ending, text)
+			dir, err := lab.begun(t.Context(), name, name+experiments.Ending, text)
 			if err != nil || (dir == f.Dir) != c.fits || !c.fits && dir != "" {
 				t.Errorf("the result to go on with is %q, %v", dir, err)
 			}

@@ -34,7 +34,7 @@ claims:
 `
 
 func TestARowOfTCPSaysWhatItsRunsWereLike(t *testing.T) {
-	p, err := plan.Read("experiment.yaml", []byte(oneRow))
+	p, err := plan.Read(t.Context(), "experiment.yaml", []byte(oneRow))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestARowOfTCPSaysWhatItsRunsWereLike(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := show.Read(f.Dir, nil)
+	r, err := show.Read(t.Context(), f.Dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestEveryClaimOfTCPHasAReference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := plan.Read(name, data)
+		p, err := plan.Read(t.Context(), name, data)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ func TestTheExperimentIsTheCell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := plan.Read("random.yaml", []byte(text))
+		p, err := plan.Read(t.Context(), "random.yaml", []byte(text))
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}

@@ -49,7 +49,7 @@ func main() {
 // reproduce runs one experiment after another and writes its page after each, so that an
 // interruption loses nothing.
 func reproduce(ctx context.Context, lab *benchlab.Lab, pages, only string, run bool) error {
-	all, err := reproduced()
+	all, err := reproduced(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func reproduce(ctx context.Context, lab *benchlab.Lab, pages, only string, run b
 	var errs []error
 	for i, e := range all {
 		name := e.Experiment.Name
-		report, err := lab.Finished(name)
+		report, err := lab.Finished(ctx, name)
 		if run {
 			fmt.Fprintf(os.Stderr, "%d of %d: %s (%s)\n", i+1, len(all), name, e.Experiment.Title)
 			report, err = lab.Report(ctx, name)
@@ -72,7 +72,7 @@ func reproduce(ctx context.Context, lab *benchlab.Lab, pages, only string, run b
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
 		if report != nil && report.Runs.Finished > 0 {
-			if err := write(pages, e, report); err != nil {
+			if err := write(ctx, pages, e, report); err != nil {
 				return err
 			}
 		}
@@ -92,14 +92,14 @@ func estimate(all []*plan.Plan) (sum time.Duration) {
 }
 
 // write replaces the row and the section of an experiment on its page below dir.
-func write(dir string, e *plan.Plan, report *show.Report) error {
+func write(ctx context.Context, dir string, e *plan.Plan, report *show.Report) error {
 	p, err := readPage(dir, pageOf(e.Experiment.Name))
 	if err != nil {
 		return err
 	}
 	text := section(e, report, benchtext.Machine(), p.results.paper)
 	if p.results.paper {
-		pictures, err := draw(dir, e, report)
+		pictures, err := draw(context.WithoutCancel(ctx), dir, e, report)
 		if err != nil {
 			return err
 		}
@@ -111,14 +111,14 @@ func write(dir string, e *plan.Plan, report *show.Report) error {
 
 // reproduced returns the experiments of the pages in natural order: all but the quickstart and the
 // rows of ns-3.
-func reproduced() ([]*plan.Plan, error) {
+func reproduced(ctx context.Context) ([]*plan.Plan, error) {
 	var all []*plan.Plan
 	for _, name := range experiments.Names() {
 		text, err := experiments.Read(name)
 		if err != nil {
 			return nil, err
 		}
-		p, err := plan.Read(name+experiments.Ending, text)
+		p, err := plan.Read(ctx, name+experiments.Ending, text)
 		if err != nil {
 			return nil, err
 		}

@@ -52,7 +52,7 @@ func TestHandWrittenTextStays(t *testing.T) {
 }
 
 func TestEveryExperimentHasItsPage(t *testing.T) {
-	all, err := reproduced()
+	all, err := reproduced(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestEveryExperimentHasItsPage(t *testing.T) {
 }
 
 func TestTheExperimentsOfThePapersTakeAtMostFiveHours(t *testing.T) {
-	all, err := reproduced()
+	all, err := reproduced(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +84,9 @@ func TestTheExperimentsOfThePapersTakeAtMostFiveHours(t *testing.T) {
 }
 
 func TestClaimsOfThePaperAndTargetsAreApart(t *testing.T) {
-	e := &plan.Plan{Experiment: &plan.Experiment{
+	e := &plan.Plan{Experiment: &plan.Experiment{General: plan.General{
 		Name: "p1-fig1", Title: "A title", Source: "A paper, figure 1", Notes: strings.Repeat("word ", 40),
-	}}
+	}}}
 	r := &show.Report{Claims: []show.Claim{
 		{Says: "It rises.", Where: "section 1", Verdict: judge.Verdict{Outcome: judge.Held}},
 		{Says: "It rises by half.", Verdict: judge.Verdict{Outcome: judge.NotHeld}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,7 +23,7 @@ var ofPaper = regexp.MustCompile(`^figure\d+$`)
 var pictureOptions = figure.Options{WidthCm: 14, DPI: 100}
 
 // draw draws the paper's figures into img below dir, and returns Markdown that shows them.
-func draw(dir string, e *plan.Plan, r *show.Report) (string, error) {
+func draw(ctx context.Context, dir string, e *plan.Plan, r *show.Report) (string, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "img"), 0o755); err != nil {
 		return "", fmt.Errorf("making a folder for figures: %w", err)
 	}
@@ -32,7 +33,7 @@ func draw(dir string, e *plan.Plan, r *show.Report) (string, error) {
 			continue
 		}
 		var b bytes.Buffer
-		err := figures.Draw(&b, "png", r, item.Name, pictureOptions)
+		err := figures.Draw(ctx, &b, "png", r, item.Name, pictureOptions)
 		if errors.Is(err, figures.ErrNothing) {
 			continue // no run of it is finished
 		}

@@ -15,7 +15,7 @@ func TestEveryRowOfTheReferenceIsInAnExperiment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := plan.Read(name, data)
+		p, err := plan.Read(t.Context(), name, data)
 		if err != nil {
 			t.Fatal(err)
 		}
