@@ -151,7 +151,8 @@ func readResult(
 
 // drawFigures prints the name of each figure once it is drawn.
 func drawFigures(
-	ctx context.Context, t *terminal.Terminal, begun time.Time, r *show.Report, dir string, formats []string, o figure.Options,
+	ctx context.Context, t *terminal.Terminal, begun time.Time, r *show.Report, dir string, formats []string,
+	o figure.Options,
 ) error {
 	return withProgress(t, begun, "drawing figures", func(p show.Progress) error {
 		return figures.WriteAll(ctx, r, dir, formats, o, func(file string, number, of int) {

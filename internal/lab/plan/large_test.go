@@ -65,7 +65,8 @@ flows: {up: {from: phone1, to: server, protocol: tcp}}
 		},
 		"runs": {string(largeFile(0, 1000)) + "repeats: 1000\n", "found 1000000 runs, expected at most 100000"},
 	} {
-		if _, err := Read(t.Context(), "large.yaml", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := Read(t.Context(), "large.yaml", []byte(c.text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

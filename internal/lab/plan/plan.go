@@ -157,7 +157,8 @@ func (r *reader) point(o option) *Experiment {
 		// The positions of measurements and figures are in the general part.
 		tree.fields = slices.Concat(tree.fields, r.generalTree.fields)
 		c := checker{
-			tree: tree, problems: &here, e: e, machines: e.directory(), parameters: r.parameters, cellAlone: r.cellAlone,
+			tree: tree, problems: &here, e: e, machines: e.directory(), parameters: r.parameters,
+			cellAlone: r.cellAlone,
 		}
 		c.point()
 	}

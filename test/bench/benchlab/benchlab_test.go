@@ -29,7 +29,8 @@ func TestBegunResult(t *testing.T) {
 			if !strings.Contains(string(text), c.old) {
 				t.Fatalf("the experiment has no %q", c.old)
 			}
-			p, err := plan.Read(t.Context(), name+experiments.Ending, []byte(strings.Replace(string(text), c.old, c.now, 1)))
+			changed := strings.Replace(string(text), c.old, c.now, 1)
+			p, err := plan.Read(t.Context(), name+experiments.Ending, []byte(changed))
 			if err != nil {
 				t.Fatal(err)
 			}
