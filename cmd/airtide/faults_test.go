@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -441,6 +442,59 @@ func TestStopAndInterrupt(t *testing.T) {
 	} {
 		stopAndInterrupt(t, files(c.args), c.ready)
 	}
+}
+
+// TestOneInterruptEndsEveryVerb interrupts each verb while it works, or when it has waited for a
+// while.
+func TestOneInterruptEndsEveryVerb(t *testing.T) {
+	files := faultFiles(t)
+	eachVerb(t, func(t *testing.T, verb *cobra.Command, path []string, row faultRow) {
+		if !verb.Runnable() {
+			return
+		}
+		cmd := airtide(files(row.whole(path))...)
+		cmd.Dir = t.TempDir()
+		var output bytes.Buffer
+		cmd.Stdout = &output
+		cmd.Stderr = &output
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() {
+			_ = cmd.Wait()
+			close(ended)
+		}()
+		for began, working := time.Now(), false; !working && time.Since(began) < time.Second; {
+			select {
+			case <-ended:
+				working = true
+			case <-time.After(time.Millisecond):
+				working = processorTicks(cmd.Process.Pid) > 2
+			}
+		}
+		guard := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Process.Signal(syscall.SIGINT)
+		<-ended
+		by := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		atStart := by.Signaled() && by.Signal() == syscall.SIGINT
+		if !guard.Stop() || !by.Exited() && !atStart || strings.Contains(output.String(), "goroutine ") {
+			t.Errorf("it ends with %s: %.2000s", cmd.ProcessState, output.String())
+		}
+	})
+}
+
+// processorTicks is the processor time of a process until now, in ticks of 10 ms.
+func processorTicks(pid int) (ticks int) {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	if fields := strings.Fields(rest); len(fields) > 12 {
+		for _, field := range fields[11:13] { // user and system
+			n, _ := strconv.Atoi(field)
+			ticks += n
+		}
+	}
+	return ticks
 }
 
 // printed waits for a text.

@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -346,17 +345,4 @@ func interruptHostile(t *testing.T, verb []string, files *strings.Replacer, tick
 	if left, err := os.ReadDir(out); err != nil || status == 130 && len(left) > 0 {
 		t.Errorf("it leaves %v, %v", left, err)
 	}
-}
-
-// processorTicks is the processor time of a process until now, in ticks of 10 ms.
-func processorTicks(pid int) (ticks int) {
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	if fields := strings.Fields(rest); len(fields) > 12 {
-		for _, field := range fields[11:13] { // user and system
-			n, _ := strconv.Atoi(field)
-			ticks += n
-		}
-	}
-	return ticks
 }

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -14,7 +13,9 @@ import (
 // every case.
 func Run(ctx context.Context, t *Table, o Options) error {
 	o = o.complete(500 * time.Millisecond)
-	options := []tea.ProgramOption{tea.WithOutput(o.Output)}
+	// Signals end the context. A second handler in the program would compete for them: the sender
+	// that comes last waits forever, because the program has ended and reads no more messages.
+	options := []tea.ProgramOption{tea.WithOutput(o.Output), tea.WithoutSignalHandler()}
 	if o.Input != nil {
 		options = append(options, tea.WithInput(o.Input))
 	}
@@ -37,7 +38,7 @@ func Run(ctx context.Context, t *Table, o Options) error {
 	if sourceErr != nil {
 		return sourceErr
 	}
-	if err != nil && !errors.Is(err, tea.ErrInterrupted) {
+	if err != nil {
 		return fmt.Errorf("drawing the screen: %w", err)
 	}
 	return nil
