@@ -4,6 +4,7 @@ package live
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,10 +19,12 @@ import (
 
 	"airtide/internal/cell"
 	"airtide/internal/sys/leftover"
+	"airtide/internal/sys/socket"
 )
 
 // folder has a socket for each running cell: cell-PID-NUMBER.sock.
-var folder = "/run/airtide"
+// Only the user of the cells may enter it.
+var folder = "/run/airtide/cell"
 
 // ID names a running cell on this machine.
 type ID struct {
@@ -52,50 +54,44 @@ func Between(from, to *Report) *Seen {
 	return &Seen{to.Name, to.ID, to.Hosts, cell.Between(from.Status, to.Status), to.Status.Engine}
 }
 
-// Server answers for one cell.
-type Server struct {
-	listener net.Listener
-	wait     sync.WaitGroup
-}
-
 // served counts the cells that this process has served.
 var served atomic.Int64
 
 // Serve answers whoever asks how a cell is doing, until Close. A process may serve several cells.
-func Serve(name string, c *cell.Cell) (*Server, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+func Serve(name string, c *cell.Cell) (*socket.Server, error) {
+	if err := makeFolder(); err != nil {
 		return nil, fmt.Errorf("making the folder for the cell's socket: %w", err)
 	}
 	if _, err := Find(); err != nil { // removes what is left of cells that were killed
 		return nil, err
 	}
 	id := ID{os.Getpid(), int(served.Add(1))}
-	path := socket(id)
+	path := socketOf(id)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("removing the socket of an ended process: %w", err)
 	}
-	l, err := net.Listen("unix", path)
+	s, err := socket.Serve(path, func(_ context.Context, conn net.Conn) { answer(conn, name, id, c) })
 	if err != nil {
 		return nil, fmt.Errorf("opening the cell's socket: %w", err)
 	}
-	s := &Server{listener: l}
-	s.wait.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			s.wait.Go(func() { answer(conn, name, id, c) })
-		}
-	})
 	return s, nil
+}
+
+// makeFolder makes the folder private, whatever the umask is.
+func makeFolder() error {
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return os.Chmod(folder, 0o700)
 }
 
 // patience is how long the other side may take.
 const patience = 5 * time.Second
 
 func answer(conn net.Conn, name string, id ID, c *cell.Cell) {
-	defer conn.Close()
 	status, err := c.Status()
 	if err != nil {
 		return // the cell has ended, and with it the answers
@@ -104,20 +100,16 @@ func answer(conn net.Conn, name string, id ID, c *cell.Cell) {
 	_ = json.NewEncoder(conn).Encode(Report{name, id, c.Hosts(), status})
 }
 
-// Close ends the answers and removes the socket.
-func (s *Server) Close() error {
-	err := s.listener.Close()
-	s.wait.Wait()
-	return err
-}
-
-func socket(id ID) string {
+func socketOf(id ID) string {
 	return filepath.Join(folder, fmt.Sprintf("cell-%d-%d.sock", id.PID, id.Number))
 }
 
 // Find returns the running cells, in order. It removes the sockets of ended processes.
 func Find() ([]ID, error) {
 	entries, err := os.ReadDir(folder)
+	if errors.Is(err, os.ErrPermission) {
+		return nil, fmt.Errorf("looking for cells: %w; ask as the user who runs them", err)
+	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("looking for cells: %w", err)
 	}
@@ -125,11 +117,11 @@ func Find() ([]ID, error) {
 	for _, e := range entries {
 		var id ID
 		if _, err := fmt.Sscanf(e.Name(), "cell-%d-%d.sock", &id.PID, &id.Number); err != nil ||
-			filepath.Join(folder, e.Name()) != socket(id) {
+			filepath.Join(folder, e.Name()) != socketOf(id) {
 			continue
 		}
 		if leftover.Ended(id.PID) && !answers(id) {
-			_ = os.Remove(socket(id))
+			_ = os.Remove(socketOf(id))
 			continue
 		}
 		ids = append(ids, id)
@@ -143,7 +135,7 @@ func Find() ([]ID, error) {
 // answers reports whether a process listens at the socket of a cell: in another PID namespace it
 // has another id.
 func answers(id ID) bool {
-	conn, err := net.DialTimeout("unix", socket(id), patience)
+	conn, err := net.DialTimeout("unix", socketOf(id), patience)
 	if err != nil {
 		return !errors.Is(err, unix.ECONNREFUSED)
 	}
@@ -153,7 +145,7 @@ func answers(id ID) bool {
 
 // Ask asks a running cell.
 func Ask(id ID) (*Report, error) {
-	conn, err := net.DialTimeout("unix", socket(id), patience)
+	conn, err := net.DialTimeout("unix", socketOf(id), patience)
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
 		return nil, fmt.Errorf("process %d runs no cell %d", id.PID, id.Number)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"airtide/internal/cell"
 	"airtide/internal/cell/engine"
 )
@@ -29,7 +31,7 @@ func ownFolder(t *testing.T) {
 func TestSocketsOfTheDeadAreRemoved(t *testing.T) {
 	ownFolder(t)
 	const nobody = 1 << 30 // more than there can be processes
-	for _, name := range []string{socket(ID{nobody, 1}), folder + "/cell-x.sock", folder + "/lab.lock"} {
+	for _, name := range []string{socketOf(ID{nobody, 1}), folder + "/cell-x.sock", folder + "/lab.lock"} {
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -43,9 +45,30 @@ func TestSocketsOfTheDeadAreRemoved(t *testing.T) {
 	}
 }
 
+func TestOnlyTheUserEntersTheFolder(t *testing.T) {
+	ownFolder(t)
+	folder += "/airtide/cell"
+	before := unix.Umask(0)
+	defer unix.Umask(before)
+	for _, mode := range []os.FileMode{0, 0o777} { // the second finds a folder that others may enter
+		if mode != 0 {
+			if err := os.Chmod(folder, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := makeFolder(); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(folder)
+		if err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("mode %s, %v", info.Mode(), err)
+		}
+	}
+}
+
 func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	ownFolder(t)
-	l, err := net.Listen("unix", socket(ID{os.Getpid(), 1}))
+	l, err := net.Listen("unix", socketOf(ID{os.Getpid(), 1}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,17 +3,16 @@ package statusfeed
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/share"
 	"airtide/internal/share/cellkey"
+	"airtide/internal/sys/socket"
 )
 
 // Report is an agent's answer: its name, network namespace and status.
@@ -25,20 +24,14 @@ type Report struct {
 
 // Server answers for one agent.
 type Server struct {
-	name     string
-	netns    uint32
-	tap      *Feed
-	listener *net.UnixListener
-	stop     context.CancelFunc
-	wait     sync.WaitGroup
+	name   string
+	netns  uint32
+	tap    *Feed
+	socket *socket.Server
 }
 
-const (
-	// answerTimeout is the time limit for an agent's next status, and for a reader of the answer.
-	answerTimeout = time.Second
-	// mostAtOnce are answered at the same time; others wait.
-	mostAtOnce = 8
-)
+// answerTimeout is the time limit for an agent's next status, and for a reader of the answer.
+const answerTimeout = time.Second
 
 // Serve answers whoever asks how the agent of a cell is doing, until Close. Only the user of this
 // process, and root, may ask. The context ends only a wait for other agents that start or end.
@@ -69,45 +62,15 @@ func serve(ctx context.Context, cell cellkey.Tag, tap *Feed) (*Server, error) {
 	}
 	leave(others)
 	s := &Server{name: fmt.Sprintf("%d-%s-%08x", netns, cell, rand.Uint32()), netns: netns, tap: tap}
-	s.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: path(s.name), Net: "unix"})
+	s.socket, err = socket.Serve(path(s.name), s.answer)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(path(s.name), 0o600); err != nil {
-		return nil, errors.Join(err, s.listener.Close())
-	}
-	running, stop := context.WithCancel(context.Background())
-	s.stop = stop
-	s.wait.Go(func() { s.accept(running) })
 	return s, nil
 }
 
-func (s *Server) accept(ctx context.Context) {
-	places := make(chan struct{}, mostAtOnce)
-	for {
-		conn, err := s.listener.AcceptUnix()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil { // no descriptors left, say
-			select {
-			case <-time.After(answerTimeout):
-				continue
-			case <-ctx.Done():
-				return
-			}
-		}
-		places <- struct{}{}
-		s.wait.Go(func() {
-			defer func() { <-places }()
-			s.answer(ctx, conn)
-		})
-	}
-}
-
 // answer writes the next status. A stalled agent gives no answer.
-func (s *Server) answer(ctx context.Context, conn *net.UnixConn) {
-	defer conn.Close()
+func (s *Server) answer(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var text []byte
@@ -123,9 +86,4 @@ func (s *Server) answer(ctx context.Context, conn *net.UnixConn) {
 }
 
 // Close ends the answers and removes the socket.
-func (s *Server) Close() error {
-	err := s.listener.Close()
-	s.stop()
-	s.wait.Wait()
-	return err
-}
+func (s *Server) Close() error { return s.socket.Close() }
