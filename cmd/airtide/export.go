@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ out the fields that no sample of this recording has.`,
   airtide export upload.atr -o upload.pftrace`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			format, o, err := exportOptions(out, to, table)
+			format, o, err := exportOptions(t, out, to, table)
 			if err != nil {
 				return err
 			}
@@ -75,7 +74,7 @@ out the fields that no sample of this recording has.`,
 }
 
 // exportOptions checks the flags of an export.
-func exportOptions(out outputFlags, to, table string) (format export.Format, o export.Options, err error) {
+func exportOptions(t *terminal.Terminal, out outputFlags, to, table string) (format export.Format, o export.Options, err error) {
 	if out.path == "" {
 		return format, o, usageError{errors.New("no output: give one with -o OUT (- for stdout)")}
 	}
@@ -93,7 +92,7 @@ func exportOptions(out outputFlags, to, table string) (format export.Format, o e
 		return format, o, usageError{errors.New("parquet cannot go to standard output: name a file or a folder, or " +
 			"take csv or jsonl")}
 	}
-	o = export.Options{Overwrite: out.force, Stdout: os.Stdout}
+	o = export.Options{Overwrite: out.force, Stdout: t.Raw()}
 	if table != "" {
 		o.Table, err = export.ParseTable(table)
 		if err != nil {

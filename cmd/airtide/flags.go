@@ -53,30 +53,10 @@ func (f *outputFlags) register(fl *pflag.FlagSet, usage string) {
 	fl.BoolVarP(&f.force, "force", "f", false, "overwrite an existing file")
 }
 
-// create makes the file. It replaces an existing file only with --force.
-func (f *outputFlags) create() (*os.File, error) {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if f.force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	to, err := os.OpenFile(f.path, flags, 0o644)
-	if errors.Is(err, os.ErrExist) {
-		return nil, f.taken()
-	}
-	if e, ok := errors.AsType[*os.PathError](err); ok {
-		return nil, fmt.Errorf("%s: %w", f.path, e.Err)
-	}
-	return to, err
-}
-
-func (f *outputFlags) taken() error {
-	return fmt.Errorf("%s exists: choose another name or overwrite it with --force", f.path)
-}
-
 // check refuses an existing file without --force, before the work for its new content.
 func (f *outputFlags) check() error {
 	if _, err := os.Lstat(f.path); err == nil && f.path != "-" && !f.force {
-		return f.taken()
+		return &file.ExistsError{Path: f.path}
 	}
 	return nil
 }
@@ -84,37 +64,22 @@ func (f *outputFlags) check() error {
 // writeOrPrint writes the file and names it, or writes to standard output if the path is "-".
 func (f *outputFlags) writeOrPrint(t *terminal.Terminal, data []byte) error {
 	if f.path == "-" {
-		return t.Print(data)
+		_, err := t.Raw().Write(data)
+		return err
 	}
-	if err := f.write(data); err != nil {
+	out, err := file.Create(f.path, f.force)
+	if err != nil {
+		return err
+	}
+	if _, err := out.Write(data); err != nil {
+		out.Discard()
+		return err
+	}
+	if err := out.Commit(); err != nil {
 		return err
 	}
 	t.Notef("wrote %s", f.path)
 	return nil
-}
-
-// write makes the file with its content. After an error no half of it is left. An old file stays.
-func (f *outputFlags) write(data []byte) error {
-	if info, err := os.Lstat(f.path); f.force && err == nil && info.Mode().IsRegular() {
-		return file.Write(f.path, data, info.Mode().Perm())
-	}
-	to, err := f.create()
-	if err != nil {
-		return err
-	}
-	_, err = to.Write(data)
-	if err = errors.Join(err, to.Close()); err != nil {
-		f.discard()
-		return fmt.Errorf("writing %s: %w", f.path, err)
-	}
-	return nil
-}
-
-// discard removes a file whose content is not whole. A device that --force wrote to stays.
-func (f *outputFlags) discard() {
-	if info, err := os.Stat(f.path); err == nil && info.Mode().IsRegular() {
-		_ = os.Remove(f.path)
-	}
 }
 
 // noArgs refuses arguments, and exactArgs asks for one argument of each name.

@@ -113,6 +113,7 @@ func watch(ctx context.Context, t *terminal.Terminal, mo monitor.Options, o scre
 	default:
 		tap := record.NewTap(".", record.Options{Monitor: mo, Tool: version()}, src)
 		o.Recorder = tap
+		o.Output = t.Raw()
 		o.Source = func(ctx context.Context, sink tcp.Sink) error { return src.Run(ctx, tcp.Tee{sink, tap}) }
 		err = screen.Run(ctx, table, o)
 		files, tapErr := tap.Close()

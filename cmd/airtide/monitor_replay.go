@@ -104,6 +104,7 @@ func replay(
 	case !full:
 		err = screen.Plain(ctx, table, o)
 	default:
+		o.Output = t.Raw()
 		err = screen.Run(ctx, table, o)
 	}
 	if every := o.Player.Stretched(); every > 0 && err == nil && ctx.Err() == nil {

@@ -15,6 +15,7 @@ import (
 	"airtide/internal/packets/join"
 	"airtide/internal/packets/read"
 	"airtide/internal/recording/trace"
+	"airtide/internal/sys/file"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 	"airtide/internal/view/capture"
@@ -56,20 +57,22 @@ func annotateCapture(ctx context.Context, v *capture.Viewer, recording string, o
 	}
 	defer c.Close()
 	if out.path == "-" {
-		_, err := copyCapture(ctx, c, v, recording, history, t.Out)
+		_, err := copyCapture(ctx, c, v, recording, history, t.Raw())
 		return err
 	}
-	file, err := out.create()
+	to, err := file.Create(out.path, out.force)
 	if err != nil {
 		return err
 	}
-	text, err := copyCapture(ctx, c, v, recording, history, file)
-	var damaged *read.Damage
-	if err = errors.Join(err, file.Close()); err != nil && !errors.As(err, &damaged) {
-		out.discard()
+	text, damage := copyCapture(ctx, c, v, recording, history, to)
+	if _, damaged := errors.AsType[*read.Damage](damage); damage != nil && !damaged {
+		to.Discard()
+		return damage
+	}
+	if err := to.Commit(); err != nil {
 		return err
 	}
-	return errors.Join(t.Printf("%s  %s\n", units.Printable(out.path), text), err)
+	return errors.Join(t.Printf("%s  %s\n", units.Printable(out.path), text), damage)
 }
 
 // alignClocks finds the offsets of the recording's clock in a first look at the capture. A pipe is

@@ -13,7 +13,7 @@ import (
 
 // exportCapture writes the segments of all connections, or of one, in a format of export.
 func exportCapture(ctx context.Context, v *capture.Viewer, to, table string, out outputFlags) error {
-	format, o, err := exportOptions(out, to, table)
+	format, o, err := exportOptions(v.Terminal, out, to, table)
 	if err != nil {
 		return err
 	}

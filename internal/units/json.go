@@ -1,7 +1,9 @@
 package units
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -29,4 +31,18 @@ func EscapeJSON(text []byte) []byte {
 		return out
 	}
 	return text
+}
+
+// NewJSONEncoder returns an encoder whose output has no character that a terminal could obey. All
+// JSON for users is written by it, by EscapeJSON or by Terminal.JSON.
+func NewJSONEncoder(out io.Writer) *json.Encoder { return json.NewEncoder(escaper{out}) }
+
+// escaper escapes encoded JSON.
+type escaper struct{ out io.Writer }
+
+func (e escaper) Write(text []byte) (int, error) {
+	if _, err := e.out.Write(EscapeJSON(text)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
 }

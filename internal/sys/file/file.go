@@ -1,51 +1,33 @@
-// Package file opens files without waiting, and replaces them so that a crash or a power failure
-// leaves the old or the new content.
+// Package file opens and writes the files of users. A file may come from somebody who does not mean
+// well, and so may the folder around it.
+//
+// Open, OpenStream and Read neither wait nor read without a limit. Create and Write follow no link,
+// make files that only their owner can read, and leave the old or the new content behind a crash or
+// a power failure. A test in test/architecture forbids other ways.
 package file
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-
-	"golang.org/x/sys/unix"
 )
 
-// Open opens a file to read. It does not wait for the writer of a FIFO: without one, the FIFO is
-// empty.
-func Open(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-}
-
-// Write replaces a file as a whole. It writes and syncs a temporary file in the same folder,
-// renames it, and syncs the folder. The temporary file has an unpredictable name and is created
-// with O_EXCL, so a planted link is not followed. A link at path itself is replaced. After an error
-// the old file stays and the temporary file is removed. Errors wrap those of the system, such as
-// ENOSPC.
-func Write(path string, data []byte, mode fs.FileMode) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".new-*")
+// Write replaces a file as a whole, as Create with overwrite and Commit do. The file gets a mode.
+// Errors wrap those of the system, such as ENOSPC.
+func Write(path string, data []byte, mode fs.FileMode) error {
+	o, err := Create(path, true)
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("writing %s: %w", path, err)
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if err == nil {
-		err = errors.Join(f.Chmod(mode), f.Sync())
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err = os.Rename(f.Name(), path); err != nil {
+	_, err = o.Write(data)
+	if err == nil && !o.Stream() {
+		err = ofPath(path, o.Chmod(mode))
+	}
+	if err != nil {
+		o.Discard()
 		return err
 	}
-	return syncFolder(dir)
+	return o.Commit()
 }
 
 // syncFolder makes sure that the names in a folder are on disk.

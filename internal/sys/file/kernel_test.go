@@ -2,13 +2,10 @@ package file
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 func TestSetReplacesAValueAndMakesNoFile(t *testing.T) {
@@ -33,20 +30,5 @@ func TestSetReplacesAValueAndMakesNoFile(t *testing.T) {
 	}
 	if n, err := Number(path); err == nil {
 		t.Errorf("%q is the number %d", "many", n)
-	}
-}
-
-func TestOpenDoesNotWaitForTheWriterOfAFIFO(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "fifo")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if data, err := io.ReadAll(f); err != nil || len(data) > 0 {
-		t.Errorf("read %q, %v", data, err)
 	}
 }

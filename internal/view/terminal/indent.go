@@ -56,13 +56,3 @@ func (i indenter) Write(text []byte) (int, error) {
 	}
 	return len(text), w.Flush()
 }
-
-// escaper escapes what a terminal could obey in encoded JSON.
-type escaper struct{ out io.Writer }
-
-func (e escaper) Write(text []byte) (int, error) {
-	if _, err := e.out.Write(units.EscapeJSON(text)); err != nil {
-		return 0, err
-	}
-	return len(text), nil
-}

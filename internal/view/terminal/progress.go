@@ -41,7 +41,7 @@ func (t *Terminal) SetStatus(format string, values ...any) {
 	}
 	t.status.mu.Lock()
 	defer t.status.mu.Unlock()
-	fmt.Fprint(t.Err, eraseLine+line)
+	fmt.Fprint(t.control(), eraseLine+line)
 	t.status.shown = true
 }
 
@@ -54,7 +54,7 @@ func (t *Terminal) ClearStatus() {
 
 func (t *Terminal) clear() {
 	if t.status.shown {
-		fmt.Fprint(t.Err, eraseLine)
+		fmt.Fprint(t.control(), eraseLine)
 		t.status.shown = false
 	}
 }
@@ -98,8 +98,9 @@ func (t *Terminal) WaitFor(name string, work func() error) error {
 // text before.
 func (t *Terminal) Redraw(text []byte) error {
 	if t.Screen {
-		text = append([]byte(clearBelow), text...)
+		text = append([]byte(clearBelow), units.PrintableText(string(text), t.Colour)...)
+		_, err := t.Raw().Write(text)
+		return err
 	}
-	_, err := t.Out.Write(text)
-	return err
+	return t.Print(text)
 }

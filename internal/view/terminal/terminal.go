@@ -17,13 +17,18 @@ import (
 
 // Terminal is where a command writes. Its methods may be called by several goroutines.
 type Terminal struct {
-	Out io.Writer // results
-	Err io.Writer // warnings and progress
+	// Out takes results, and Err warnings and progress. New makes both such that control characters
+	// do not pass, whoever writes.
+	Out io.Writer
+	Err io.Writer
 	// Width is the number of columns of Out. It is 0 if there is no limit, as in a pipe.
 	Width  int
 	Colour bool // Out shows colours
 	Screen bool // Out is a terminal that moves its cursor
 	Live   bool // Err is a terminal that moves its cursor
+
+	// The streams behind Out and Err; nil if they are Out and Err themselves.
+	rawOut, rawErr io.Writer
 
 	status   status
 	errWidth func() int // columns of Err, which change with the window
@@ -34,9 +39,11 @@ type Terminal struct {
 func New(stdout, stderr *os.File, getenv func(string) string) *Terminal {
 	smart := getenv("TERM") != "dumb"
 	out, err := term.IsTerminal(int(stdout.Fd())), term.IsTerminal(int(stderr.Fd()))
+	colour := out && smart && getenv("NO_COLOR") == ""
 	t := &Terminal{
-		Out: stdout, Err: stderr,
-		Colour:   out && smart && getenv("NO_COLOR") == "",
+		Out: units.NewTextWriter(stdout, colour), Err: units.NewTextWriter(stderr, false),
+		rawOut: stdout, rawErr: stderr,
+		Colour:   colour,
 		Screen:   out && smart,
 		Live:     err && smart,
 		errWidth: func() int { return columns(stderr) },
@@ -58,6 +65,23 @@ func columns(f *os.File) int {
 	return n
 }
 
+// Raw is standard output for results that are no text, such as figures, and for screens that move
+// the cursor. What is written there passes as it is.
+func (t *Terminal) Raw() io.Writer {
+	if t.rawOut == nil {
+		return t.Out
+	}
+	return t.rawOut
+}
+
+// control is Err for sequences that move the cursor.
+func (t *Terminal) control() io.Writer {
+	if t.rawErr == nil {
+		return t.Err
+	}
+	return t.rawErr
+}
+
 // JSON prints a value as indented JSON.
 func (t *Terminal) JSON(value any) error {
 	return json.NewEncoder(indenter{t.Out}).Encode(value)
@@ -65,7 +89,7 @@ func (t *Terminal) JSON(value any) error {
 
 // JSONLine prints a value as one line of JSON.
 func (t *Terminal) JSONLine(value any) error {
-	return json.NewEncoder(escaper{t.Out}).Encode(value)
+	return units.NewJSONEncoder(t.Out).Encode(value)
 }
 
 // Printf prints a result. Its lines are broken between words to fit the width.

@@ -1,0 +1,201 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ExistsError is the error of an output whose name is taken.
+type ExistsError struct{ Path string }
+
+func (e *ExistsError) Error() string {
+	return e.Path + " exists: choose another name or overwrite it with --force"
+}
+
+// Unwrap returns fs.ErrExist.
+func (*ExistsError) Unwrap() error { return fs.ErrExist }
+
+// Output is a file that is being written. It is a new one with a temporary name in the folder of its
+// path, and only its owner can read it, whatever the umask. Publish or Commit gives it its name.
+//
+// A path that names a pipe or a character device is written in place.
+type Output struct {
+	*os.File
+	path      string
+	temporary string // empty for a stream, and behind Publish
+	stream    bool   // a pipe or a device, which has no name to publish
+	overwrite bool
+}
+
+// Create begins an output. If the name is taken and overwrite is not set, it returns an ExistsError
+// before any work. A link is never followed: with overwrite, Publish replaces the link itself.
+func Create(path string, overwrite bool) (*Output, error) {
+	stream, err := openStream(path)
+	if err != nil {
+		return nil, ofPath(path, err)
+	}
+	if stream != nil {
+		return &Output{File: stream, path: path, stream: true}, nil
+	}
+	info, err := os.Lstat(path)
+	if err == nil && info.IsDir() {
+		return nil, fmt.Errorf("writing %s: it is a folder", path)
+	}
+	if err == nil && !overwrite {
+		return nil, &ExistsError{path}
+	}
+	// The name is unpredictable, and O_EXCL follows no link that was planted there.
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return nil, ofPath(path, err)
+	}
+	o := &Output{File: f, path: path, temporary: f.Name(), overwrite: overwrite}
+	if err := f.Chmod(0o600); err != nil { // a umask such as 0777 took more
+		o.Discard()
+		return nil, ofPath(path, err)
+	}
+	return o, nil
+}
+
+// Stream reports whether the output is a pipe or a device.
+func (o *Output) Stream() bool { return o.stream }
+
+// Write writes data. The error names the path.
+func (o *Output) Write(data []byte) (int, error) {
+	n, err := o.File.Write(data)
+	return n, ofPath(o.path, err)
+}
+
+// Publish gives the output its name. Data that is written later goes to the same file. An output
+// that is useful before it is whole, such as a recording, publishes at its beginning.
+func (o *Output) Publish() error {
+	if o.temporary == "" {
+		return nil
+	}
+	if err := o.rename(); err != nil {
+		return ofPath(o.path, err)
+	}
+	o.temporary = ""
+	return nil
+}
+
+// Commit syncs and closes the output, and gives it its name. After an error the old file stays and
+// nothing is left of the new one.
+func (o *Output) Commit() error {
+	var err error
+	if !o.stream {
+		err = o.Sync()
+	}
+	err = errors.Join(err, o.Close())
+	if err == nil {
+		err = o.Publish()
+	}
+	if err != nil {
+		o.Discard()
+		return ofPath(o.path, err)
+	}
+	if !o.stream {
+		return ofPath(o.path, syncFolder(filepath.Dir(o.path)))
+	}
+	return nil
+}
+
+// Discard closes the output and removes it, unless it has its name. Behind Commit it does nothing.
+func (o *Output) Discard() {
+	o.Close()
+	if o.temporary != "" {
+		os.Remove(o.temporary)
+		o.temporary = ""
+	}
+}
+
+// rename gives the output its name. Without overwrite it fails if a file has appeared there.
+func (o *Output) rename() error {
+	if !o.overwrite {
+		err := unix.Renameat2(unix.AT_FDCWD, o.temporary, unix.AT_FDCWD, o.path, unix.RENAME_NOREPLACE)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EEXIST):
+			return &ExistsError{o.path}
+		}
+		// Some file systems, those of SD cards among them, cannot refuse to replace: look, then
+		// rename.
+		if _, err := os.Lstat(o.path); err == nil {
+			return &ExistsError{o.path}
+		}
+	}
+	return os.Rename(o.temporary, o.path)
+}
+
+// descriptors are the folders whose links are those of the kernel: /dev/stdout, /dev/fd/3.
+var descriptors = map[string]bool{"/dev": true, "/dev/fd": true, "/proc/self/fd": true}
+
+// openWait is the longest wait for the reader of a pipe.
+const openWait = time.Second
+
+// openStream opens a pipe, a character device or an open descriptor to write. It returns nil for
+// all other paths. A block device is refused, and so is a link to a device, which may be planted.
+func openStream(path string) (*os.File, error) {
+	flags := os.O_WRONLY | os.O_APPEND | safely | unix.O_NOFOLLOW
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 && descriptors[filepath.Dir(filepath.Clean(path))] {
+		flags &^= unix.O_NOFOLLOW
+		info, err = os.Stat(path)
+	} else if err == nil && (info.Mode().IsRegular() || info.IsDir() || info.Mode()&fs.ModeSymlink != 0) {
+		return nil, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode()&(fs.ModeSocket|fs.ModeDevice) != 0 && info.Mode()&fs.ModeCharDevice == 0 {
+		return nil, errors.New("it is a block device or a socket")
+	}
+	for begun := time.Now(); ; time.Sleep(openWait / 100) {
+		f, err := os.OpenFile(path, flags, 0)
+		if errors.Is(err, unix.ENXIO) && time.Since(begun) < openWait {
+			continue // a pipe without a reader
+		}
+		return f, err
+	}
+}
+
+// ofPath names the path of an output in an error, instead of its temporary name.
+func ofPath(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var exists *ExistsError
+	var named *pathError
+	if errors.As(err, &exists) || errors.As(err, &named) {
+		return err
+	}
+	var inner *fs.PathError
+	if errors.As(err, &inner) {
+		err = inner.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		err = link.Err
+	}
+	return &pathError{path, err}
+}
+
+// pathError is an error of writing an output.
+type pathError struct {
+	path string
+	err  error
+}
+
+func (e *pathError) Error() string { return "writing " + e.path + ": " + e.err.Error() }
+
+func (e *pathError) Unwrap() error { return e.err }
