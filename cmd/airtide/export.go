@@ -74,7 +74,9 @@ out the fields that no sample of this recording has.`,
 }
 
 // exportOptions checks the flags of an export.
-func exportOptions(t *terminal.Terminal, out outputFlags, to, table string) (format export.Format, o export.Options, err error) {
+func exportOptions(
+	t *terminal.Terminal, out outputFlags, to, table string,
+) (format export.Format, o export.Options, err error) {
 	if out.path == "" {
 		return format, o, usageError{errors.New("no output: give one with -o OUT (- for stdout)")}
 	}

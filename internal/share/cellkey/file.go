@@ -42,9 +42,6 @@ func read(path string) (Key, error) {
 	if err != nil {
 		return Key{}, bare(err)
 	}
-	if !info.Mode().IsRegular() {
-		return Key{}, errors.New("it is no regular file")
-	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && (mode&0o037 != 0 || !isCredential(path)) {
 		return Key{}, fmt.Errorf(
 			"others than its owner may use the file (mode %04o): run chmod 600 %s, and make a new key if "+

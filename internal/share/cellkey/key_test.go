@@ -230,8 +230,8 @@ func TestErrorsOfKeyFilesDoNotShowThem(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none"): "no such file",
-		dir:                        "no regular file",
-		fifo:                       "no regular file",
+		dir:                        "not a regular file",
+		fifo:                       "not a regular file",
 		write("empty", ""):         "empty",
 		write("long", k.Text()+strings.Repeat(" ", 1024)): "too long",
 		write("two", k.Text()+"\n"+k.Text()):              "characters",

@@ -21,7 +21,7 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	}
 	_, err = o.Write(data)
 	if err == nil && !o.Stream() {
-		err = ofPath(path, o.Chmod(mode))
+		err = ofPath(writing, path, o.Chmod(mode))
 	}
 	if err != nil {
 		o.Discard()

@@ -14,8 +14,9 @@ import (
 	"airtide/internal/units"
 )
 
-// ErrNotRegular is the error of a FIFO, a socket, a device or a folder where a file is expected.
-var ErrNotRegular = errors.New("it is no regular file")
+// ErrNotRegular is the error of a FIFO, a socket or a device where a file is expected. A folder gives
+// EISDIR.
+var ErrNotRegular = errors.New("it is not a regular file")
 
 // TooLargeError is the error of a file that is longer than its reader accepts.
 type TooLargeError struct {
@@ -31,8 +32,8 @@ func (e *TooLargeError) Error() string {
 // wait, and a terminal does not become the one that controls it.
 const safely = unix.O_NONBLOCK | unix.O_NOCTTY
 
-// Open opens a regular file to read. Other kinds of files give ErrNotRegular, before they are
-// opened where possible: opening a device may change its state.
+// Open opens a regular file to read. Other kinds are refused before they are opened where
+// possible: opening a device may change its state.
 func Open(path string) (*os.File, error) {
 	return open(path, func(kind fs.FileMode) bool { return kind == 0 })
 }
@@ -53,13 +54,12 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 // open opens a file of an accepted kind. It looks before and behind the open call, because the path
 // may lead to another file in between.
 func open(path string, accepted func(kind fs.FileMode) bool) (*os.File, error) {
-	refused := &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !accepted(info.Mode().Type()) {
-		return nil, refused
+		return nil, refused(path, info)
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|safely, 0)
 	if err != nil {
@@ -67,12 +67,20 @@ func open(path string, accepted func(kind fs.FileMode) bool) (*os.File, error) {
 	}
 	info, err = f.Stat()
 	if err == nil && !accepted(info.Mode().Type()) {
-		err = refused
+		err = refused(path, info)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+func refused(path string, info fs.FileInfo) error {
+	reason := ErrNotRegular
+	if info.IsDir() {
+		reason = unix.EISDIR
+	}
+	return &fs.PathError{Op: "open", Path: path, Err: reason}
 }
 
 // waitMs is the time in ms after which a wait for the writer of a pipe looks at its context.

@@ -21,8 +21,8 @@ func (e *ExistsError) Error() string {
 // Unwrap returns fs.ErrExist.
 func (*ExistsError) Unwrap() error { return fs.ErrExist }
 
-// Output is a file that is being written. It is a new one with a temporary name in the folder of its
-// path, and only its owner can read it, whatever the umask. Publish or Commit gives it its name.
+// Output is a file that is being written. It is new and has a temporary name in the folder of its
+// path. Only its owner can read it, whatever the umask. Publish or Commit gives it its name.
 //
 // A path that names a pipe or a character device is written in place.
 type Output struct {
@@ -38,14 +38,14 @@ type Output struct {
 func Create(path string, overwrite bool) (*Output, error) {
 	stream, err := openStream(path)
 	if err != nil {
-		return nil, ofPath(path, err)
+		return nil, ofPath("", path, err)
 	}
 	if stream != nil {
 		return &Output{File: stream, path: path, stream: true}, nil
 	}
 	info, err := os.Lstat(path)
 	if err == nil && info.IsDir() {
-		return nil, fmt.Errorf("writing %s: it is a folder", path)
+		return nil, fmt.Errorf("%s: it is a folder", path)
 	}
 	if err == nil && !overwrite {
 		return nil, &ExistsError{path}
@@ -53,12 +53,12 @@ func Create(path string, overwrite bool) (*Output, error) {
 	// The name is unpredictable, and O_EXCL follows no link that was planted there.
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
-		return nil, ofPath(path, err)
+		return nil, ofPath("", path, err)
 	}
 	o := &Output{File: f, path: path, temporary: f.Name(), overwrite: overwrite}
 	if err := f.Chmod(0o600); err != nil { // a umask such as 0777 took more
 		o.Discard()
-		return nil, ofPath(path, err)
+		return nil, ofPath("", path, err)
 	}
 	return o, nil
 }
@@ -69,7 +69,7 @@ func (o *Output) Stream() bool { return o.stream }
 // Write writes data. The error names the path.
 func (o *Output) Write(data []byte) (int, error) {
 	n, err := o.File.Write(data)
-	return n, ofPath(o.path, err)
+	return n, ofPath(writing, o.path, err)
 }
 
 // Publish gives the output its name. Data that is written later goes to the same file. An output
@@ -79,7 +79,7 @@ func (o *Output) Publish() error {
 		return nil
 	}
 	if err := o.rename(); err != nil {
-		return ofPath(o.path, err)
+		return ofPath(writing, o.path, err)
 	}
 	o.temporary = ""
 	return nil
@@ -98,10 +98,10 @@ func (o *Output) Commit() error {
 	}
 	if err != nil {
 		o.Discard()
-		return ofPath(o.path, err)
+		return ofPath(writing, o.path, err)
 	}
 	if !o.stream {
-		return ofPath(o.path, syncFolder(filepath.Dir(o.path)))
+		return ofPath(writing, o.path, syncFolder(filepath.Dir(o.path)))
 	}
 	return nil
 }
@@ -169,8 +169,11 @@ func openStream(path string) (*os.File, error) {
 	}
 }
 
+// writing begins the errors of an output behind Create.
+const writing = "writing "
+
 // ofPath names the path of an output in an error, instead of its temporary name.
-func ofPath(path string, err error) error {
+func ofPath(doing, path string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -187,15 +190,15 @@ func ofPath(path string, err error) error {
 	if errors.As(err, &link) {
 		err = link.Err
 	}
-	return &pathError{path, err}
+	return &pathError{doing + path, err}
 }
 
-// pathError is an error of writing an output.
+// pathError is an error of an output.
 type pathError struct {
-	path string
+	what string // the path of the output
 	err  error
 }
 
-func (e *pathError) Error() string { return "writing " + e.path + ": " + e.err.Error() }
+func (e *pathError) Error() string { return e.what + ": " + e.err.Error() }
 
 func (e *pathError) Unwrap() error { return e.err }

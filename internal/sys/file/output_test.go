@@ -179,8 +179,8 @@ func TestADescriptorIsAStreamAndAPlantedLinkToADeviceIsNone(t *testing.T) {
 func TestErrorsOfAnOutputNameItsPathOnce(t *testing.T) {
 	dir := t.TempDir()
 	for path, want := range map[string]string{
-		dir:                          "writing " + dir + ": it is a folder",
-		filepath.Join(dir, "no/out"): "writing " + filepath.Join(dir, "no/out") + ": no such file or directory",
+		dir:                          dir + ": it is a folder",
+		filepath.Join(dir, "no/out"): filepath.Join(dir, "no/out") + ": no such file or directory",
 	} {
 		if _, err := Create(path, true); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
