@@ -14,8 +14,8 @@ import (
 	"airtide/internal/units"
 )
 
-// ErrNotRegular is the error of a FIFO, a socket or a device where a file is expected. A folder gives
-// EISDIR.
+// ErrNotRegular is the error of a FIFO, a socket or a device where a file is expected. A folder
+// gives EISDIR.
 var ErrNotRegular = errors.New("it is not a regular file")
 
 // TooLargeError is the error of a file that is longer than its reader accepts.
