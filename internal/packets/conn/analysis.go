@@ -17,15 +17,16 @@ type Options struct {
 	Done func(*Connection) error
 	// Observer, if not nil, sees every segment.
 	Observer Observer
-	// MaxOpen bounds the open connections; zero stands for DefaultMaxOpen. The one that was silent
-	// for the longest time ends if there are more.
+	// MaxOpen bounds the connections in memory; zero stands for DefaultMaxOpen. If there are more,
+	// the closed one ends that was silent for the longest time, or else the open one.
 	MaxOpen int
 	// Workers is the number of goroutines beside the reading one. Zero analyses while reading. An
 	// observer forces zero.
 	Workers int
 }
 
-// DefaultMaxOpen is the number of connections that may be open. Each takes up to 3 kB.
+// DefaultMaxOpen is the number of connections that may be open. Each takes up to 3 kB. Closed
+// connections count, until an open one needs their place.
 const DefaultMaxOpen = 1 << 15
 
 // maxWaiting bounds the segments of all connections that wait for ACKs.
@@ -224,7 +225,7 @@ func (a *analysis) startWorkers(n int) {
 }
 
 func (a *analysis) work(w *worker) {
-	step := Step{spare: maxWaiting / len(a.workers)}
+	step := Step{spare: maxWaiting / len(a.workers), shares: len(a.workers)}
 	for b := range w.full {
 		for i := range b.items {
 			it := &b.items[i]

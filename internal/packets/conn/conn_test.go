@@ -91,7 +91,7 @@ func TestAWholeConnection(t *testing.T) {
 	if up.DataBytes != 2000 || up.UniqueBytes != 2000 || up.AllRetransmissions() != 0 || up.GreatestInFlight != 2000 ||
 		down.Acks != 1 || down.AckedBytes != 2000 || down.SegmentsPerAck < 1.3 || down.SegmentsPerAck > 1.4 ||
 		up.RTT.P50 != 20000 || up.RTT.Max != 20000 ||
-		*up.Offer.Scale != 7 || up.Offer.MSS != 1460 || !up.Offer.SACK || down.Offer.SACK ||
+		*up.Offer.Scale != 7 || up.Offer.MSS != 1460 || !*up.Offer.SACK || *down.Offer.SACK ||
 		*down.GreatestWindow != 4000 || *up.GreatestWindow != 500<<7 {
 		t.Errorf("client %+v %+v\nserver %+v", up, up.RTT, down)
 	}
@@ -221,14 +221,14 @@ func TestReorderingAndGaps(t *testing.T) {
 func TestWindows(t *testing.T) {
 	var s script
 	s.open()
-	s.up(21, decode.ACK, 101, 901, 4000) // all that the server allows
-	closed := capture.TCP{From: server, To: client, Seq: 901, Ack: 4101, Flags: decode.ACK}
+	s.up(21, decode.ACK, 101, 901, 1000) // all that the SYN-ACK allows, whose window is not scaled
+	closed := capture.TCP{From: server, To: client, Seq: 901, Ack: 1101, Flags: decode.ACK}
 	s.add(41, closed)
-	s.up(300, decode.ACK, 4101, 901, 1)
+	s.up(300, decode.ACK, 1101, 901, 1)
 	s.add(301, closed)
-	s.down(400, decode.ACK, 901, 4101, 0)
-	s.up(900, decode.ACK, 4100, 901, 0)
-	s.down(920, decode.ACK, 901, 4101, 0)
+	s.down(400, decode.ACK, 901, 1101, 0)
+	s.up(900, decode.ACK, 1100, 901, 0)
+	s.down(920, decode.ACK, 901, 1101, 0)
 	c := one(t, &s)
 	up, down := c.FromClient, c.FromServer
 	if up.WindowFull != 1 || up.ZeroWindowProbes != 1 || up.KeepAlives != 1 || down.ZeroWindows != 2 ||
@@ -365,7 +365,8 @@ func TestManyConnections(t *testing.T) {
 		if limit == of && (ended != of || totals.Forgotten != 0 || most > 400<<20) {
 			t.Errorf("%d connections, %d forgotten, %d MB", ended, totals.Forgotten, most>>20)
 		}
-		if limit < of && (totals.Forgotten != ended-uint64(limit) || most > 60<<20) {
+		// The last part of every second connection is a RST: it goes before the open ones.
+		if limit < of && (totals.Forgotten != ended-uint64(limit)-of/2 || most > 60<<20) {
 			t.Errorf("limit %d: %d of %d forgotten, %d MB", limit, totals.Forgotten, ended, most>>20)
 		}
 	}

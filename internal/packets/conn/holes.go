@@ -11,6 +11,9 @@ type hole struct{ start, end int64 }
 // maxHoles bounds the holes of a direction; the oldest go.
 const maxHoles = 1 << 10
 
+// keptHoles is how many holes a direction keeps behind an ACK.
+const keptHoles = 64
+
 // holes are the ranges of a stream that were not seen, in order. A hole takes the place of a
 // waiting segment: spare is how many more of both may be kept.
 type holes []hole
@@ -46,14 +49,18 @@ func (h *holes) fill(start, end int64, spare *int) (bytes int64) {
 	return bytes
 }
 
-// forget removes the holes below an acknowledged offset: only the capture missed them.
-func (h *holes) forget(acked int64, spare *int) {
+// forget removes the holes below an acknowledged offset, once memory is short: only the capture
+// missed them, so they are rarely filled.
+func (h *holes) forget(acked int64, step *Step) {
+	if len(*h) < keptHoles && step.spare > maxWaiting/2/max(1, step.shares) {
+		return
+	}
 	n := 0
 	for n < len(*h) && (*h)[n].end <= acked {
 		n++
 	}
 	if n > 0 {
-		h.drop(n, spare)
+		h.drop(n, &step.spare)
 	}
 }
 

@@ -8,25 +8,35 @@ import (
 
 // membership is what the reader knows of an open connection.
 type membership struct {
-	key            decode.Key
-	client         uint8 // end of key
-	begun          [2]bool
-	first          [2]uint32 // first sequence number of each end of key
-	fins           [2]bool
-	closed         bool
-	worker         int
-	newer, older   *connection // by the last packet
-	lingeringSince int64
-	gone           bool
+	key          decode.Key
+	client       uint8     // end of key
+	ends         [2]origin // of key
+	closed       bool      // by a RST or by FINs of both ends
+	lastNs       int64     // time of the last packet
+	lastPacket   uint64
+	worker       int
+	newer, older *connection // by the last packet, in the queue of open or of closed connections
+	gone         bool
+}
+
+// origin is what the reader knows of the segments of one end.
+type origin struct {
+	begun bool   // sent a segment
+	syn   bool   // sent a SYN
+	spoke bool   // sent a segment that is neither SYN nor RST
+	fin   bool   // sent a FIN
+	start uint32 // number of the first byte: behind the SYN, or of the first segment
+	next  uint32 // behind the highest byte
+	acked bool   // sent an ACK
+	ack   uint32 // the first acknowledged number
 }
 
 // members finds the connection of a segment. It knows all open connections.
 type members struct {
 	byKey   map[decode.Key]*connection
 	cache   [cacheSize]*connection
-	newest  *connection
-	oldest  *connection
-	closed  []*connection // in the order of their ends
+	open    queue
+	closed  queue
 	count   uint64
 	maxOpen int
 	workers int
@@ -37,10 +47,13 @@ type members struct {
 }
 
 const (
-	cacheSize    = 1 << 10
-	maxLingering = 1 << 14
-	// lingerNs is the time for which a closed connection takes late segments.
-	lingerNs = 120e9
+	cacheSize = 1 << 10
+	// quietNs is a silence behind the end of a connection. No segment is under way for so long, so
+	// the next one may be of another connection with the same ports.
+	quietNs = 120e9
+	// nearBytes is the distance of sequence numbers within which a segment behind a silence still
+	// belongs to a closed connection. An arbitrary number is so near once in 2048 times.
+	nearBytes = 1 << 20
 )
 
 func slot(k *decode.Key) uint32 {
@@ -59,36 +72,96 @@ func (m *members) find(s *decode.Segment) (*connection, int) {
 	if c == nil || c.gone || c.key != s.Key {
 		c = m.byKey[s.Key]
 	}
-	if c != nil && s.Flags&decode.SYN != 0 && c.begun[s.From] && c.first[s.From] != s.Seq &&
-		(s.Flags&decode.ACK == 0 || c.membership.closed) {
-		m.remove(c) // the ports are in use again
+	if c != nil && !c.owns(s) {
+		m.remove(c)
 		c = nil
 	}
 	if c == nil {
 		c = m.add(s)
 	}
 	m.cache[at] = c
-	if !c.begun[s.From] {
-		c.begun[s.From] = true
-		c.first[s.From] = s.Seq
-	}
-	m.touch(c)
-	if s.Flags&(decode.FIN|decode.RST) != 0 {
-		c.fins[s.From] = true
-		if !c.membership.closed && (s.Flags&decode.RST != 0 || c.fins[0] && c.fins[1]) {
-			c.membership.closed = true
-			c.lingeringSince = s.TimeNs
-			m.closed = append(m.closed, c)
-		}
-	}
-	m.expire(s.TimeNs)
+	c.membership.note(s)
+	m.touch(c, s)
 	return c, int(s.From ^ c.client)
+}
+
+// owns reports whether a segment with the addresses and ports of a connection belongs to it, and
+// not to a later one. Like Wireshark, it has no limit of time: FINs are sent again for minutes, and
+// a RST may be ignored.
+func (m *membership) owns(s *decode.Segment) bool {
+	own, other := &m.ends[s.From], &m.ends[1-s.From]
+	quiet := m.closed && s.TimeNs-m.lastNs >= quietNs
+	behind := s.Seq + 1 // number of the first byte, if the segment is a SYN
+	switch s.Flags & (decode.SYN | decode.ACK) {
+	case decode.SYN:
+		switch {
+		case own.syn && behind == own.start:
+			return !quiet || !own.spoke
+		case own.begun:
+			// A SYN may have been captured behind the segment that followed it.
+			return !own.syn && behind == own.start
+		case other.acked:
+			return other.ack-behind <= s.Payload
+		}
+		return true
+	case decode.SYN | decode.ACK:
+		switch {
+		case own.begun && behind == own.start:
+			return !quiet || !other.spoke
+		case other.syn && !other.spoke && s.Ack-other.start <= other.next-other.start:
+			// The answer to the SYN. What this end sent before was of an older connection, or a RST
+			// that the other end did not take for an answer.
+			return true
+		case own.begun:
+			return !own.fin && !m.closed
+		}
+		return true
+	}
+	if !quiet || !own.begun {
+		return true
+	}
+	distance := int32(s.Seq - own.next)
+	return max(distance, -distance) < nearBytes
+}
+
+// note takes a segment of the connection.
+func (m *membership) note(s *decode.Segment) {
+	own := &m.ends[s.From]
+	syn := s.Flags&decode.SYN != 0
+	end := s.Seq + sequence(s)
+	switch {
+	case syn && (!own.syn || s.Seq+1 != own.start):
+		own.begun = true
+		own.syn = true
+		own.start = s.Seq + 1
+		own.next = end
+	case !own.begun:
+		own.begun = true
+		own.start = s.Seq
+		own.next = end
+	case s.Flags&decode.RST == 0 && less(own.next, end):
+		own.next = end
+	}
+	if s.Flags&(decode.SYN|decode.RST) == 0 {
+		own.spoke = true
+	}
+	if s.Flags&decode.ACK != 0 && !own.acked {
+		own.acked = true
+		own.ack = s.Ack
+	}
+	if s.Flags&decode.FIN != 0 {
+		own.fin = true
+	}
 }
 
 func (m *members) add(s *decode.Segment) *connection {
 	if len(m.byKey) >= m.maxOpen {
-		m.forgotten++
-		m.remove(m.oldest)
+		oldest := m.closed.oldest
+		if oldest == nil {
+			oldest = m.open.oldest
+			m.forgotten++
+		}
+		m.remove(oldest)
 	}
 	m.count++
 	c := &connection{membership: membership{key: s.Key, client: s.From}}
@@ -100,43 +173,68 @@ func (m *members) add(s *decode.Segment) *connection {
 	c.FirstNs = s.TimeNs
 	c.LastNs = s.TimeNs
 	c.FirstPacket = s.Number
-	c.lastNs = s.TimeNs
+	c.takenNs = s.TimeNs
 	c.Client = s.Key.Endpoint(int(c.client))
 	c.Server = s.Key.Endpoint(1 - int(c.client))
-	c.ends[0].Direction = &c.FromClient
-	c.ends[1].Direction = &c.FromServer
+	c.begin()
 	m.byKey[s.Key] = c
+	m.open.push(c)
 	return c
 }
 
-// touch makes a connection the newest.
-func (m *members) touch(c *connection) {
-	if m.newest == c {
+// touch makes a connection the newest of its queue. A RST or the FINs of both ends close it; the
+// next SYN of the same connection, sent again behind a RST, opens it.
+func (m *members) touch(c *connection, s *decode.Segment) {
+	c.membership.lastNs = s.TimeNs
+	c.membership.lastPacket = s.Number
+	from := m.queueOf(c)
+	switch {
+	case s.Flags&decode.RST != 0, c.membership.ends[0].fin && c.membership.ends[1].fin:
+		c.membership.closed = true
+	case s.Flags&decode.SYN != 0:
+		c.membership.closed = false
+	}
+	to := m.queueOf(c)
+	if from == to && to.newest == c {
 		return
 	}
-	m.unlink(c)
-	c.older = m.newest
-	if m.newest != nil {
-		m.newest.newer = c
+	from.unlink(c)
+	to.push(c)
+}
+
+func (m *members) queueOf(c *connection) *queue {
+	if c.membership.closed {
+		return &m.closed
 	}
-	m.newest = c
-	if m.oldest == nil {
-		m.oldest = c
+	return &m.open
+}
+
+// queue holds connections in the order of their last packets.
+type queue struct{ newest, oldest *connection }
+
+func (q *queue) push(c *connection) {
+	c.older = q.newest
+	if q.newest != nil {
+		q.newest.newer = c
+	}
+	q.newest = c
+	if q.oldest == nil {
+		q.oldest = c
 	}
 }
 
-func (m *members) unlink(c *connection) {
+func (q *queue) unlink(c *connection) {
 	if c.newer != nil {
 		c.newer.older = c.older
 	}
 	if c.older != nil {
 		c.older.newer = c.newer
 	}
-	if m.oldest == c {
-		m.oldest = c.newer
+	if q.oldest == c {
+		q.oldest = c.newer
 	}
-	if m.newest == c {
-		m.newest = c.older
+	if q.newest == c {
+		q.newest = c.older
 	}
 	c.newer = nil
 	c.older = nil
@@ -147,7 +245,7 @@ func (m *members) remove(c *connection) {
 		return
 	}
 	c.gone = true
-	m.unlink(c)
+	m.queueOf(c).unlink(c)
 	delete(m.byKey, c.key)
 	if at := slot(&c.key); m.cache[at] == c {
 		m.cache[at] = nil
@@ -155,27 +253,14 @@ func (m *members) remove(c *connection) {
 	m.end(c)
 }
 
-// expire ends connections that were closed long ago.
-func (m *members) expire(nowNs int64) {
-	n := 0
-	for n < len(m.closed) {
-		c := m.closed[n]
-		if !c.gone && nowNs-c.lingeringSince < lingerNs && len(m.closed)-n <= maxLingering {
-			break
-		}
-		m.remove(c)
-		m.closed[n] = nil
-		n++
-	}
-	if n > 0 {
-		m.closed = m.closed[n:]
-	}
-}
-
-// finish ends all connections, the oldest first.
+// finish ends all connections, those first whose last packets are the oldest.
 func (m *members) finish() {
-	for m.oldest != nil {
-		m.remove(m.oldest)
+	for m.open.oldest != nil || m.closed.oldest != nil {
+		oldest := m.open.oldest
+		if closed := m.closed.oldest; oldest == nil ||
+			closed != nil && closed.membership.lastPacket < oldest.membership.lastPacket {
+			oldest = closed
+		}
+		m.remove(oldest)
 	}
-	m.closed = nil
 }

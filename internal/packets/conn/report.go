@@ -91,14 +91,17 @@ type Direction struct {
 	Offer *Offer `json:"syn_options,omitempty"`
 }
 
-// Offer is the options of a SYN or SYN-ACK.
+// Offer is the options of a SYN or SYN-ACK. If the capture lacks bytes of them, an option that was
+// not seen is unknown, and absent here.
 type Offer struct {
 	MSS        uint16 `json:"mss_bytes,omitempty"`
-	Scale      *int8  `json:"window_scale,omitempty"`
-	SACK       bool   `json:"sack"`
-	Timestamps bool   `json:"timestamps"`
+	Scale      *int8  `json:"window_scale,omitempty"` // not offered if absent and no bytes are missing
+	SACK       *bool  `json:"sack,omitempty"`
+	Timestamps *bool  `json:"timestamps,omitempty"`
 	ECN        bool   `json:"ecn"`
-	FastOpen   bool   `json:"fast_open"`
+	FastOpen   *bool  `json:"fast_open,omitempty"`
+	// MissingBytes counts the bytes of options that were not captured.
+	MissingBytes int `json:"missing_option_bytes,omitempty"`
 }
 
 // AllRetransmissions counts the retransmissions of all kinds.

@@ -75,7 +75,10 @@ type Segment struct {
 	SACKPermitted bool
 	FastOpen      bool
 	Timestamps    bool
-	OptionsCut    bool // the capture does not hold all options
+	// MissingOptions counts bytes of options that the capture does not hold.
+	MissingOptions uint8
+	// MPTCPSignal is true for an MPTCP option other than DSS, which carries no data.
+	MPTCPSignal bool
 }
 
 // Counts tells what the packets of a capture were.
@@ -185,14 +188,15 @@ func (d *Decoder) network(p *read.Packet) (ip []byte, version int, ok bool) {
 	return nil, 0, false
 }
 
-const protocolTCP = 6
+// ProtocolTCP is the number of TCP in IP headers.
+const ProtocolTCP = 6
 
 func (d *Decoder) ipv4(b []byte, rest int, s *Segment) bool {
 	if len(b) < 20 {
 		d.Counts.Cut++
 		return false
 	}
-	if b[9] != protocolTCP {
+	if b[9] != ProtocolTCP {
 		d.Counts.Other++
 		return false
 	}
@@ -234,7 +238,7 @@ func (d *Decoder) ipv6(b []byte, rest int, s *Segment) bool {
 	for range 8 { // extension headers
 		var size int
 		switch next {
-		case protocolTCP:
+		case ProtocolTCP:
 			return d.tcp(b, length, source, target, true, s)
 		case 0, 43, 60, 51, 44:
 			if len(b) < 8 {
@@ -261,7 +265,7 @@ func (d *Decoder) ipv6(b []byte, rest int, s *Segment) bool {
 		if next == 44 {
 			place := binary.BigEndian.Uint16(head[2:])
 			next = head[0]
-			if next != protocolTCP {
+			if next != ProtocolTCP {
 				d.Counts.Other++
 				return false
 			}
@@ -312,7 +316,8 @@ func (d *Decoder) tcp(b []byte, length int, source, target [16]byte, v6 bool, s 
 	s.SACKPermitted = false
 	s.FastOpen = false
 	s.Timestamps = false
-	s.OptionsCut = header > len(b)
+	s.MPTCPSignal = false
+	s.MissingOptions = uint8(max(0, header-len(b)))
 	if header > 20 {
 		s.options(b[20:min(header, len(b))])
 	}
@@ -333,6 +338,9 @@ func after(a *[16]byte, p uint16, b *[16]byte, q uint16) bool {
 	return p > q
 }
 
+// mptcpDSS is the subtype of MPTCP's option for data (RFC 8684).
+const mptcpDSS = 2
+
 func (s *Segment) options(o []byte) {
 	for len(o) > 0 {
 		kind := o[0]
@@ -340,7 +348,11 @@ func (s *Segment) options(o []byte) {
 			o = o[1:]
 			continue
 		}
-		if kind == 0 || len(o) < 2 || o[1] < 2 || int(o[1]) > len(o) {
+		if kind == 0 {
+			s.MissingOptions = 0 // only padding follows
+			return
+		}
+		if len(o) < 2 || o[1] < 2 || int(o[1]) > len(o) {
 			return
 		}
 		n := int(o[1])
@@ -358,8 +370,10 @@ func (s *Segment) options(o []byte) {
 			s.Scale = int8(min(o[2], 14))
 		case kind == 4 && n == 2:
 			s.SACKPermitted = true
-		case kind == 34:
+		case kind == 34, kind == 254 && n >= 4 && binary.BigEndian.Uint16(o[2:]) == 0xf989:
 			s.FastOpen = true
+		case kind == 30 && n > 2 && o[2]>>4 != mptcpDSS:
+			s.MPTCPSignal = true
 		}
 		o = o[n:]
 	}

@@ -93,6 +93,10 @@ type flow struct {
 	cwnd        series // bytes
 	srtt        series // µs
 	retransmits uint64
+	inherited   bool // open before the recording
+	sampled     bool
+	// floor is the number of bytes that were acknowledged before the recording. It has no time.
+	floor int64
 
 	summed                 bool // the medians are known
 	medianSrtt, medianCwnd int64
@@ -111,6 +115,7 @@ func (r *Recording) Flow(f *tcp.Flow) error {
 	if r.flows[f.ID] == nil {
 		first := r.WallNs(f.FirstNs)
 		known := &flow{id: f.ID, pair: conn.EndsOf(f.Local, f.Remote), firstNs: first, lastNs: first}
+		known.inherited = f.Inherited
 		r.flows[f.ID] = known
 		r.ends.Add(known.pair, first, known)
 	}
@@ -126,7 +131,12 @@ func (r *Recording) Samples(b *tcp.Batch) error {
 		}
 		at := r.WallNs(b.TimeNs[i])
 		f.lastNs = max(f.lastNs, at)
-		if acked := b.At(tcp.AckedBytes, i); acked > 0 {
+		acked := b.At(tcp.AckedBytes, i)
+		if acked != tcp.Absent && f.inherited && !f.sampled {
+			f.floor = acked
+			f.sampled = true
+		}
+		if acked != tcp.Absent && acked > f.floor {
 			r.room.grow(&f.acked, at, acked)
 		}
 		cwnd, mss := b.At(tcp.CwndPackets, i), b.At(tcp.MSSBytes, i)
@@ -294,7 +304,7 @@ func (j *Joiner) Done(c *conn.Connection) error {
 		}
 		// Without the SYN of this end, its first byte is unknown.
 		if d.Offer != nil {
-			x.align(f.acked.Values, s.acked.Values)
+			x.align(f.acked.Values, s.acked.Values, i == 0)
 		}
 		if other := [...]string{"server", "client"}[i]; x.Matches > 0 && c.Near == other {
 			x.ackWayNs = int64(c.HandshakeUs * 500)
@@ -307,15 +317,17 @@ func (j *Joiner) Done(c *conn.Connection) error {
 	return nil
 }
 
-// align compares when the same bytes were acknowledged. The kernel may count a SYN as a byte.
-func (x *Connection) align(recorded, captured []Point) {
-	var offsets []int64
-	next := 0 // the first recorded point without a match
-	for _, c := range captured {
-		next += sort.Search(len(recorded)-next, func(i int) bool { return recorded[next+i].Value >= c.Value-1 })
-		for ; next < len(recorded) && recorded[next].Value <= c.Value+1; next++ {
-			offsets = append(offsets, recorded[next].TimeNs-c.TimeNs)
-		}
+// align compares when the same bytes were acknowledged. The kernel counts the SYN of the end that
+// connects as a byte, but not that of the end that accepts. Other recordings may differ, so the
+// other count is taken if it explains far more of the times.
+func (x *Connection) align(recorded, captured []Point, connects bool) {
+	syn := int64(0)
+	if connects {
+		syn = 1
+	}
+	offsets := matches(recorded, captured, syn)
+	if others := matches(recorded, captured, 1-syn); len(others) > 2*len(offsets)+2 {
+		offsets = others
 	}
 	if len(offsets) == 0 {
 		return
@@ -327,6 +339,19 @@ func (x *Connection) align(recorded, captured []Point) {
 	x.OffsetNs = offsets[n/20]
 	x.OffsetP50Ns = offsets[n/2]
 	x.OffsetP95Ns = offsets[min(n-1, n*19/20)]
+}
+
+// matches returns the differences between the times at which both series reach the same value, if
+// the recording counts some bytes more. Both grow.
+func matches(recorded, captured []Point, more int64) (offsets []int64) {
+	next := 0
+	for _, c := range captured {
+		next += sort.Search(len(recorded)-next, func(i int) bool { return recorded[next+i].Value >= c.Value+more })
+		if next < len(recorded) && recorded[next].Value == c.Value+more {
+			offsets = append(offsets, recorded[next].TimeNs-c.TimeNs)
+		}
+	}
+	return offsets
 }
 
 func median(points []Point) int64 {

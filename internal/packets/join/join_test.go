@@ -177,3 +177,64 @@ func TestOffsetOfTheOtherEnd(t *testing.T) {
 		}
 	}
 }
+
+// receiver.pcap is an upload of 2 s, captured at the server, which sends no byte and ends last. The
+// kernel counts no SYN for the accepting end, so its only byte is the FIN.
+const (
+	receiverCapture = "testdata/receiver.pcap"
+	receiverFirstNs = int64(1_795_809_525_808_937_000)
+	receiverEndNs   = int64(1_795_809_527_921_180_000)
+)
+
+// oneFlow is a recording of an end that counts acknowledged bytes at some times of the capture.
+func oneFlow(local, remote string, inherited bool, acked ...join.Point) *join.Recording {
+	const clockNs = int64(1e18)
+	r := &join.Recording{WallNs: func(ns int64) int64 { return ns + clockNs }}
+	_ = r.Flow(&tcp.Flow{
+		ID: 1, Local: netip.MustParseAddrPort(local), Remote: netip.MustParseAddrPort(remote),
+		FirstNs: receiverFirstNs - clockNs, Inherited: inherited,
+	})
+	b := tcp.NewBatch(len(acked))
+	for _, p := range acked {
+		row := tcp.Sample{TimeNs: p.TimeNs - clockNs, Flow: 1}
+		for f := range row.Values {
+			row.Values[f] = tcp.Absent
+		}
+		row.Values[tcp.AckedBytes] = p.Value
+		b.Append(&row)
+	}
+	_ = r.Samples(b)
+	return r
+}
+
+// An end that only receives has few times of ACKs: that of the SYN, if it connects, and that of the
+// FIN. Its offset is that of the clocks, not the length of the connection.
+func TestOffsetOfAReceivingEnd(t *testing.T) {
+	const client, server = "192.0.2.1:53606", "192.0.2.2:5000"
+	start, end := receiverFirstNs, receiverEndNs
+	for name, c := range map[string]struct {
+		recording *join.Recording
+		by        string
+	}{
+		"server":        {oneFlow(server, client, false, join.Point{start, 0}, join.Point{end, 1}), "acks"},
+		"server, open":  {oneFlow(server, client, false, join.Point{start, 0}), "clock"},
+		"inherited":     {oneFlow(server, client, true, join.Point{end - 1e9, 1}, join.Point{end, 1}), "clock"},
+		"client, ended": {oneFlow(client, server, false, join.Point{start, 1}, join.Point{end, 200_002}), "acks"},
+	} {
+		r, err := read.Open(receiverCapture)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var x *join.Connection
+		j := &join.Joiner{Recording: c.recording, Joined: func(joined *join.Connection) error {
+			x = joined
+			return nil
+		}}
+		_, err = conn.Run(t.Context(), r, conn.Options{Observer: j, Done: j.Done})
+		r.Close()
+		const most = int64(1e6) // the time between the last packets
+		if err != nil || x == nil || x.AlignedBy != c.by || max(x.OffsetNs, -x.OffsetNs) > most {
+			t.Errorf("%s: %+v, %v", name, x, err)
+		}
+	}
+}

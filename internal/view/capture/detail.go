@@ -66,17 +66,25 @@ func writeDetail(t *terminal.Terminal, c *conn.Connection) error {
 	row("in flight, mean", func(d *conn.Direction) string { return fmt.Sprintf("%.0f", d.MeanInFlight) })
 	row("  greatest", func(d *conn.Direction) string { return fmt.Sprint(d.GreatestInFlight) })
 	count("keep-alives", func(d *conn.Direction) uint64 { return d.KeepAlives })
-	row("SYN: MSS", offerOf(func(o *conn.Offer) string { return fmt.Sprint(o.MSS) }))
-	row("  window scale", offerOf(func(o *conn.Offer) string {
-		if o.Scale == nil {
-			return "no"
+	row("SYN: MSS", offerOf(func(o *conn.Offer) string {
+		if o.MSS == 0 && o.MissingBytes > 0 {
+			return "-"
 		}
-		return fmt.Sprint(*o.Scale)
+		return fmt.Sprint(o.MSS)
 	}))
-	row("  SACK", offerOf(func(o *conn.Offer) string { return yes(o.SACK) }))
-	row("  timestamps", offerOf(func(o *conn.Offer) string { return yes(o.Timestamps) }))
+	row("  window scale", offerOf(func(o *conn.Offer) string {
+		switch {
+		case o.Scale != nil:
+			return fmt.Sprint(*o.Scale)
+		case o.MissingBytes > 0:
+			return "-"
+		}
+		return "no"
+	}))
+	row("  SACK", offerOf(func(o *conn.Offer) string { return known(o.SACK) }))
+	row("  timestamps", offerOf(func(o *conn.Offer) string { return known(o.Timestamps) }))
 	row("  ECN", offerOf(func(o *conn.Offer) string { return yes(o.ECN) }))
-	row("  Fast Open", offerOf(func(o *conn.Offer) string { return yes(o.FastOpen) }))
+	row("  Fast Open", offerOf(func(o *conn.Offer) string { return known(o.FastOpen) }))
 	return t.Table(table)
 }
 
@@ -85,6 +93,14 @@ func yes(b bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// known is a dash for an option that was not captured.
+func known(b *bool) string {
+	if b == nil {
+		return "-"
+	}
+	return yes(*b)
 }
 
 func timeOf(value func(*conn.Distribution) float64) func(*conn.Direction) string {
