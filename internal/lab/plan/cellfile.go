@@ -3,8 +3,9 @@ package plan
 import (
 	"fmt"
 	"net/netip"
-	"reflect"
 	"strings"
+
+	"airtide/internal/lab/document"
 )
 
 // CellFile is a cell without an experiment: the machines, cell and path of an experiment's file,
@@ -46,35 +47,35 @@ const endless = "168 h"
 // "outside" for machines. It applies the first point of a sweep, turns virtual machines into
 // namespaces, and ignores the other parts of an experiment. The error is a Problems.
 func ReadCell(file string, data []byte) (*CellFile, error) {
-	root, err := parseMapping(file, data, "a mapping with terminals and servers")
+	root, err := document.ParseMapping(file, data, "a mapping with terminals and servers")
 	if err != nil {
 		return nil, err
 	}
 	var problems Problems
 	entries, _ := readSweep(root, &problems)
 	if len(problems) > 0 {
-		return nil, problems.err()
+		return nil, problems.Err()
 	}
-	tree := root.without(notOfCells...).clone()
+	tree := root.Without(notOfCells...).Clone()
 	product(entries)[0].assign(tree, &problems)
 	c := &CellFile{Outside: readOutside(tree, &problems)}
 	useNamespaces(tree)
 	word := func(name, value string) {
-		if tree.get(name) == nil {
-			tree.put(name, &node{Position: root.Position, kind: scalar, text: value}, root.Position)
+		if tree.Get(name) == nil {
+			tree.Put(name, &document.Node{Position: root.Position, Kind: document.Scalar, Text: value}, root.Position)
 		}
 	}
 	word("name", "cell")
 	word("duration", endless)
-	tree.put("flows", &node{Position: root.Position, kind: mapping}, root.Position)
+	tree.Put("flows", &document.Node{Position: root.Position, Kind: document.Mapping}, root.Position)
 	r := reader{problems: &problems, cellAlone: true}
 	r.split(tree)
 	e := r.point(option{})
 	c.check(tree, e, &problems)
 	if len(problems) == 0 && e.size() > maxSize {
-		problems.add(tooLarge(root))
+		tooLarge(root, &problems)
 	}
-	if err := problems.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	c.Setup = e.resolve()
@@ -84,48 +85,47 @@ func ReadCell(file string, data []byte) (*CellFile, error) {
 }
 
 // useNamespaces turns the virtual machines of a tree into namespaces.
-func useNamespaces(tree *node) {
-	terminals := tree.get("terminals")
+func useNamespaces(tree *document.Node) {
+	terminals := tree.Get("terminals")
 	if terminals == nil {
 		return
 	}
-	for i := range terminals.fields {
-		if t := &terminals.fields[i]; t.value.kind == mapping {
-			t.value = t.value.without("kind", "kernel", "time")
+	for i := range terminals.Fields {
+		if t := &terminals.Fields[i]; t.Value.Kind == document.Mapping {
+			t.Value = t.Value.Without("kind", "kernel", "time")
 		}
 	}
 }
 
 // readOutside removes "outside" from the machines of a tree and returns it.
-func readOutside(tree *node, problems *Problems) map[string]Outside {
+func readOutside(tree *document.Node, problems *Problems) map[string]Outside {
 	all := map[string]Outside{}
 	for _, section := range []string{"terminals", "servers"} {
-		machines := tree.get(section)
-		if machines == nil || machines.kind != mapping {
+		machines := tree.Get(section)
+		if machines == nil || machines.Kind != document.Mapping {
 			continue
 		}
-		for i := range machines.fields {
-			machine := &machines.fields[i]
-			n := machine.value.get("outside")
+		for i := range machines.Fields {
+			machine := &machines.Fields[i]
+			n := machine.Value.Get("outside")
 			if n == nil {
 				continue
 			}
-			path := join(join(section, machine.name), "outside")
-			machine.value = machine.value.without("outside")
-			all[machine.name] = decodeOutside(n, path, problems)
+			path := document.Join(document.Join(section, machine.Name), "outside")
+			machine.Value = machine.Value.Without("outside")
+			all[machine.Name] = decodeOutside(n, path, problems)
 		}
 	}
 	return all
 }
 
-func decodeOutside(n *node, path string, problems *Problems) (o Outside) {
+func decodeOutside(n *document.Node, path string, problems *Problems) (o Outside) {
 	var text outsideText
-	d := &decoder{problems}
-	d.value(n, path, reflect.ValueOf(&text).Elem())
+	document.Decode(n, path, &text, problems)
 	o.Interface = text.Interface
 	complain := func(field, found, expected string) {
-		at, _ := n.find(field)
-		problems.add(Problem{at.Position, join(path, field), fmt.Sprintf("%q", found), expected})
+		at, _ := n.Find(field)
+		problems.Add(at.Position, document.Join(path, field), fmt.Sprintf("%q", found), expected)
 	}
 	for _, s := range text.Addresses {
 		p, err := parsePrefix(s)
@@ -161,14 +161,12 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return netip.PrefixFrom(a, a.BitLen()), nil
 }
 
-func (f *CellFile) check(tree *node, e *Experiment, problems *Problems) {
+func (f *CellFile) check(tree *document.Node, e *Experiment, problems *Problems) {
 	for name := range f.Outside {
 		if t, ok := e.Terminals.Get(name); ok && t.Count > 0 {
 			path := "terminals." + name
-			at, _ := tree.find(path)
-			problems.add(
-				Problem{at.Position, path, "outside for a group", "a terminal by itself: an interface is one machine"},
-			)
+			at, _ := tree.Find(path)
+			problems.Add(at.Position, path, "outside for a group", "a terminal by itself: an interface is one machine")
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	congestion "airtide/internal/kernel/congestion/kind"
+	"airtide/internal/lab/document"
 )
 
 // CongestionControl is a congestion control of airtide with its parameters. Missing parameters have
@@ -29,7 +30,7 @@ type CongestionControl struct {
 // CongestionKind is the name of one of airtide's congestion controls.
 type CongestionKind string
 
-func (*CongestionKind) choices() []string {
+func (*CongestionKind) Choices() []string {
 	var names []string
 	for _, k := range congestion.All() {
 		names = append(names, string(k))
@@ -113,8 +114,8 @@ func (e *Experiment) congestionControls() []CongestionSetup {
 	return all
 }
 
-// congestionControl checks a congestion control that the file defines.
-func (c *checker) congestionControl(name string, own CongestionControl) {
+// check checks a congestion control that the file defines.
+func (own CongestionControl) check(c *checker, name string) {
 	path := "congestion_controls." + name
 	k := congestion.Kind(own.Kind)
 	if slices.Contains(congestion.All(), congestion.Kind(name)) && string(k) != name {
@@ -129,7 +130,7 @@ func (c *checker) congestionControl(name string, own CongestionControl) {
 	}
 	for _, field := range append(slices.Sorted(maps.Values(parameterFields)), boundFields...) {
 		if c.has(path+"."+field) && !slices.Contains(takes, field) {
-			c.problem(path+"."+field, fmt.Sprintf("%s for %s", field, k), "none: it takes "+oneOf("", takes))
+			c.problem(path+"."+field, fmt.Sprintf("%s for %s", field, k), "none: it takes "+document.OneOf("", takes))
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	congestion "airtide/internal/kernel/congestion/kind"
+	"airtide/internal/lab/document"
 )
 
 func TestARunLoadsTheCongestionControlsThatItUses(t *testing.T) {
@@ -66,7 +67,7 @@ func TestTheWindowOfACubicBoundHasBounds(t *testing.T) {
 func TestEveryParameterHasAField(t *testing.T) {
 	for _, k := range congestion.All() {
 		for _, name := range k.Names() {
-			if !slices.Contains(fieldNames(reflect.TypeFor[CongestionControl]()), parameterFields[name]) {
+			if !slices.Contains(document.FieldNames(reflect.TypeFor[CongestionControl]()), parameterFields[name]) {
 				t.Errorf("the parameter %s of %s has no field", name, k)
 			}
 		}

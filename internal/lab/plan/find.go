@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"airtide/experiments"
+	"airtide/internal/lab/document"
 	"airtide/internal/sys/file"
 	"airtide/internal/units"
 )
@@ -60,7 +61,7 @@ func find(arg string) ([]byte, error) {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
 	}
-	return nil, fmt.Errorf("%s: %w, expected %s", arg, err, wanted)
+	return nil, fmt.Errorf("%s: %w, expected %s", arg, err, document.Wanted)
 }
 
 // readStart reads no more of a file than shows that it is too large.
@@ -70,5 +71,5 @@ func readStart(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	return io.ReadAll(io.LimitReader(f, document.MaxBytes+1))
 }

@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
+
+	"airtide/internal/lab/document"
 )
 
 // Flow is traffic from one machine to another, or from each terminal of a group.
@@ -36,7 +39,7 @@ const (
 	Ping      Protocol = "ping"
 )
 
-func (*Protocol) choices() []string {
+func (*Protocol) Choices() []string {
 	return []string{
 		string(TCP), string(UDP), string(HTTPPut), string(HTTPGet), string(Transfers), string(Web), string(Ping),
 	}
@@ -52,7 +55,7 @@ const (
 	Both    Direction = "both"
 )
 
-func (*Direction) choices() []string { return []string{string(Forward), string(Reverse), string(Both)} }
+func (*Direction) Choices() []string { return []string{string(Forward), string(Reverse), string(Both)} }
 
 // takes lists the optional fields that each protocol uses.
 var takes = map[Protocol][]string{
@@ -135,4 +138,81 @@ func (f Flow) senders(d directory) []string {
 		return slices.Concat(from, to)
 	}
 	return from
+}
+
+func (f Flow) check(c *checker, path string) {
+	fromOK := c.references(path+".from", f.From)
+	toOK := c.references(path+".to", f.To)
+	if !fromOK || !toOK {
+		return
+	}
+	from, to := c.machines.machines(f.From), c.machines.machines(f.To)
+	switch n, m := len(from), len(to); {
+	case n == 0 || m == 0:
+		c.problem(path, "a flow without an end", "from and to")
+		return
+	case n != m && n != 1 && m != 1:
+		c.problem(path+".to", fmt.Sprintf("%d machines for %d in from", m, n), "as many, or one")
+		return
+	}
+	f.checkGuests(c, path)
+	for _, one := range f.resolve("", c.machines) {
+		if one.From == one.To {
+			c.problem(path+".to", fmt.Sprintf("a flow from %s to itself", one.From), "two machines")
+		}
+		if slices.Contains(c.machines.servers, one.From) && slices.Contains(c.machines.servers, one.To) {
+			c.problem(path+".to", fmt.Sprintf("a flow between the servers %s and %s", one.From, one.To),
+				"a terminal at one end at least")
+		}
+		if one.Start >= f.Stop {
+			c.problem(path, fmt.Sprintf("a start (with stagger) at %s and a stop at %s", one.Start, f.Stop),
+				"a start before the stop")
+			break
+		}
+	}
+	if f.Stop > c.e.Duration {
+		c.problem(path+".stop", f.Stop.String(), fmt.Sprintf("at most the duration, %s", c.e.Duration))
+	}
+	f.checkProtocol(c, path)
+	total := 0
+	for _, other := range c.e.Flows {
+		total += max(
+			len(c.machines.machines(other.Value.From)), len(c.machines.machines(other.Value.To)),
+		) * max(1, other.Value.Parallel)
+	}
+	if total > maxFlows {
+		c.problem("flows", fmt.Sprintf("%d connections at once", total), fmt.Sprintf("at most %d", maxFlows))
+	}
+}
+
+func (f Flow) checkProtocol(c *checker, path string) {
+	for _, name := range meaningless(f.Protocol) {
+		if c.has(path + "." + name) {
+			c.problem(path+"."+name, fmt.Sprintf("%s for %s", name, f.Protocol),
+				"none: it means nothing for this protocol, which takes "+document.OneOf("", takes[f.Protocol]))
+		}
+	}
+	if f.Protocol == UDP {
+		switch {
+		case f.Rate == 0:
+			c.problem(path, "udp without a rate", "one, such as 30 Mbit/s: iperf3 sends as fast as it is told to")
+		case f.Length < 16 || f.Length > 65507:
+			c.problem(path+".length", f.Length.String(), "16 to 65507 B (1472 B fill an Ethernet frame)")
+		}
+	}
+	if f.Protocol == Ping {
+		if f.Length < 16 || f.Length > 65507 {
+			c.problem(path+".length", f.Length.String(), "16 to 65507 B")
+		}
+		if f.Interval < Duration(2e6) {
+			c.problem(path+".interval", f.Interval.String(), "at least 2 ms, as ping has it")
+		}
+	}
+	if f.Parallel < 1 || f.Parallel > 128 {
+		c.problem(path+".parallel", c.found(path+".parallel"), "1 to 128")
+	}
+	if f.Transfers < 0 {
+		c.problem(path+".transfers", c.found(path+".transfers"), "0 (as many as there is time for) or more")
+	}
+	c.congestion(path+".congestion", f.Congestion)
 }

@@ -19,12 +19,12 @@ const (
 	VirtualMachine MachineKind = "vm"
 )
 
-func (*MachineKind) choices() []string { return []string{string(Namespace), string(VirtualMachine)} }
+func (*MachineKind) Choices() []string { return []string{string(Namespace), string(VirtualMachine)} }
 
 // GuestKernel is the kernel of a virtual machine, one of the versions in package vm.
 type GuestKernel string
 
-func (*GuestKernel) choices() []string { return vm.Versions() }
+func (*GuestKernel) Choices() []string { return vm.Versions() }
 
 // defaultKernel is the kernel of Debian 12.
 const defaultKernel = GuestKernel("6.1")
@@ -66,7 +66,7 @@ func (r ClockRatio) Value() float64 {
 // timewarp set --rto.
 type RTO string
 
-func (*RTO) choices() []string { return []string{"bounds", "paper", "none"} }
+func (*RTO) Choices() []string { return []string{"bounds", "paper", "none"} }
 
 // CUBICTime selects the clock by which CUBIC's window grows.
 type CUBICTime string
@@ -77,7 +77,7 @@ const (
 	RealTime  CUBICTime = "real"
 )
 
-func (*CUBICTime) choices() []string { return []string{string(ClockTime), string(RealTime)} }
+func (*CUBICTime) Choices() []string { return []string{string(ClockTime), string(RealTime)} }
 
 // GuestSetup is the virtual machine of a terminal.
 type GuestSetup struct {
@@ -100,7 +100,7 @@ func (t *Terminal) guest() *GuestSetup {
 }
 
 // guest checks the fields that only virtual machines have, and those that virtual machines lack.
-func (c *checker) guest(path string, t Terminal) {
+func (t Terminal) checkGuest(c *checker, path string) {
 	if t.Kind != VirtualMachine {
 		for field, given := range map[string]bool{"kernel": t.Kernel != "", "time": t.Time != Time{}} {
 			if given {
@@ -128,7 +128,7 @@ func (c *checker) ofAirtide(name string) bool {
 }
 
 // guestFlow checks the restrictions on flows of virtual machines.
-func (c *checker) guestFlow(path string, f Flow) {
+func (f Flow) checkGuests(c *checker, path string) {
 	guests := map[string]bool{}
 	for _, t := range c.e.Terminals {
 		for _, name := range c.machines.groups[t.Name] {

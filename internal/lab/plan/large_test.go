@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"airtide/internal/lab/document"
 )
 
 // largeFile returns a file of the smallest cell with some claims and points.
@@ -78,7 +80,7 @@ func TestManyMistakesAreRefusedQuickly(t *testing.T) {
 		text = fmt.Appendf(text, "x%d:\n", i)
 	}
 	_, err := Read(t.Context(), "large.yaml", text)
-	if problems, ok := errors.AsType[Problems](err); !ok || len(problems) != maxProblems {
+	if problems, ok := errors.AsType[Problems](err); !ok || len(problems) != document.MaxProblems {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,9 +1,11 @@
 package plan
 
 import (
-	"maps"
+	"cmp"
+	"fmt"
 	"slices"
-	"strings"
+
+	"airtide/internal/lab/document"
 )
 
 // Measurement is a measured figure of each run.
@@ -103,7 +105,7 @@ var quantities = []struct {
 	},
 }
 
-func (*Quantity) choices() []string {
+func (*Quantity) Choices() []string {
 	names := make([]string, len(quantities))
 	for i, q := range quantities {
 		names[i] = q.name
@@ -126,7 +128,7 @@ var ofGoodput = []Quantity{"goodput", "goodput_peak", "part_of_max", "part_of_al
 // overMax lists the quantities that need the rate of each terminal alone.
 var overMax = []Quantity{"part_of_max", "part_of_alone", "distance"}
 
-func (q *Quantity) index() int { return max(0, slices.Index(q.choices(), string(*q))) }
+func (q *Quantity) index() int { return max(0, slices.Index(q.Choices(), string(*q))) }
 
 // Suits reports whether flows of a protocol have the quantity.
 func (q Quantity) Suits(p Protocol) bool {
@@ -158,9 +160,6 @@ var timeSeries = []Quantity{"goodput", "srtt", "cwnd", "ca_state", "cubic_k", "s
 // HasTimeSeries reports whether a run has a time series of the quantity, which a timeline can show.
 func (q Quantity) HasTimeSeries() bool { return slices.Contains(timeSeries, q) }
 
-// FromKernel reports whether the quantity comes from the kernel recording.
-func (q Quantity) FromKernel() bool { return slices.Contains(kernelQuantities, q) }
-
 // Take selects how the values of several flows or terminals are combined.
 type Take string
 
@@ -175,7 +174,7 @@ const (
 	Jain   Take = "jain"
 )
 
-func (*Take) choices() []string {
+func (*Take) Choices() []string {
 	return []string{string(Each), string(Sum), string(Mean), string(Median), string(Min), string(Max), string(Jain)}
 }
 
@@ -186,51 +185,114 @@ type Claim struct {
 	Holds string `json:"holds" jsonschema:"An expression over measurements, such as: mean(at(goodput, {rtt: \"16 ms\"})) > 10"`
 }
 
-// Figure describes a picture of measurements.
-type Figure struct {
-	Kind       FigureKind  `json:"kind" jsonschema:"lines, bars, scatter, or timeline: measurements over the time of one run, the first finished run of a point."`
-	Title      string      `json:"title,omitzero" jsonschema:"Title of the figure."`
-	X          string      `json:"x,omitzero" jsonschema:"Swept parameter on the x axis; for scatter also a measurement; none for timeline."`
-	Y          Names       `json:"y,omitzero" jsonschema:"Measurements on the y axis, with error bars; for timeline only goodput, srtt, cwnd, ca_state, cubic_k and send_window. Required without plot."`
-	Plot       PlotKind    `json:"plot,omitzero" jsonschema:"timeline: a figure of airtide plot (from a flow's recording) or of airtide packets (from its capture), in place of y."`
-	Series     Names       `json:"series,omitzero" jsonschema:"Swept parameters with a line or bar for each value. Default: all except x and those in at."`
-	Of         Names       `json:"of,omitzero" jsonschema:"timeline: only these flows, by their names in results. Default: all flows of the measurement."`
-	RelativeTo PointFilter `json:"relative_to,omitzero" jsonschema:"scatter: show the gain over the runs with these values of swept parameters. y is divided by the mean of these runs; a measurement x is the mean of these runs."`
-	At         PointFilter `json:"at,omitzero" jsonschema:"Only runs with these values of swept parameters, like at() in a claim."`
-}
-
-// PlotKind is a figure of package plot, of a recording or of a capture.
-type PlotKind string
-
-// PlotKinds lists the figures of package plot.
-func PlotKinds() []string { return (*PlotKind)(nil).choices() }
-
-func (*PlotKind) choices() []string {
-	return []string{
-		"cwnd", "rtt", "queues", "rates", "windows", "cubic", "bbr", "sequence", "overview",
-		"packets", "ack-time", "flight",
+func (m Measurement) check(c *checker, path string) {
+	for i, name := range m.Flows {
+		if !slices.Contains(c.e.Flows.Names(), name) {
+			c.problem(c.item(path+".flows", i), fmt.Sprintf("%q", name), document.OneOf(name, c.e.Flows.Names()))
+		}
+	}
+	terminals := c.e.Terminals.Names()
+	for i, name := range m.Terminals {
+		if !slices.Contains(c.machines.terminals, name) && !slices.Contains(terminals, name) {
+			c.problem(c.item(path+".terminals", i), fmt.Sprintf("%q", name), document.OneOf(name, terminals))
+		}
+	}
+	m.checkTime(c, path)
+	if m.Quantity.OfCell() {
+		m.checkCell(c, path)
+		return
+	}
+	if len(m.Flows) > 0 && !m.Quantity.OfFlows() {
+		c.problem(path+".flows", fmt.Sprintf("flows for %s", m.Quantity),
+			"terminals: it is a figure of a terminal's radio")
+		return
+	}
+	if !m.Quantity.OfFlows() {
+		return
+	}
+	var measured []Item[Flow]
+	for _, f := range c.e.Flows {
+		if (len(m.Flows) == 0 || slices.Contains(m.Flows, f.Name)) && m.Quantity.Suits(f.Value.Protocol) {
+			measured = append(measured, f)
+		} else if slices.Contains(m.Flows, f.Name) {
+			c.problem(path+".flows", fmt.Sprintf("%s of the flow %s", m.Quantity, f.Name),
+				fmt.Sprintf("a quantity that %s has", f.Value.Protocol))
+		}
+	}
+	if len(measured) == 0 {
+		c.problem(path+".quantity", fmt.Sprintf("%s, which no flow has", m.Quantity),
+			"a quantity of the flows' protocols")
+	}
+	m.checkMaxima(c, path, measured)
+	if slices.Contains(kernelQuantities, m.Quantity) {
+		recorded := c.machines.machines(c.e.Record.TCP)
+		for _, f := range measured {
+			for _, sender := range f.Value.senders(c.machines) {
+				if !slices.Contains(recorded, sender) {
+					c.problem(path+".quantity",
+						fmt.Sprintf("%s of %s, whose kernel is not recorded", m.Quantity, sender), "record.tcp with it")
+				}
+			}
+		}
 	}
 }
 
-// OfCapture reports whether the figure is drawn from captured packets, and not from a recording.
-func (k PlotKind) OfCapture() bool { return k == "packets" || k == "ack-time" || k == "flight" }
-
-// PointFilter selects points by the values of swept parameters.
-type PointFilter map[string]string
-
-// String lists the values in the order of the parameters' names.
-func (p PointFilter) String() string {
-	var values []string
-	for _, name := range slices.Sorted(maps.Keys(p)) {
-		values = append(values, p[name])
+// partOfRun checks the fields from and to.
+func (m Measurement) checkTime(c *checker, path string) {
+	if m.From == 0 && m.To == 0 {
+		return
 	}
-	return strings.Join(values, ", ")
+	from, to := cmp.Or(m.From, c.e.Warmup), cmp.Or(m.To, c.e.Duration)
+	switch {
+	case !slices.Contains(ofGoodput, m.Quantity):
+		c.problem(path, fmt.Sprintf("%s of a part of a run", m.Quantity),
+			"goodput or what follows from it: others are of the whole time from the warm-up on")
+	case to > c.e.Duration:
+		c.problem(path+".to", to.String(), fmt.Sprintf("at most the duration, %s", c.e.Duration))
+	case from >= to:
+		c.problem(path, fmt.Sprintf("a part from %s to %s", from, to), "an end after its start")
+	}
 }
 
-// FigureKind is the type of a figure.
-type FigureKind string
+// cellMeasurement checks a measurement of the whole cell.
+func (m Measurement) checkCell(c *checker, path string) {
+	for name, given := range map[string]bool{"flows": len(m.Flows) > 0, "terminals": len(m.Terminals) > 0} {
+		if given {
+			c.problem(path+"."+name, fmt.Sprintf("%s for %s", name, m.Quantity),
+				"none: it is a figure of the whole cell")
+		}
+	}
+	if m.Quantity != "distance" {
+		return
+	}
+	flows := slices.DeleteFunc(slices.Clone(c.e.Flows), func(f Item[Flow]) bool {
+		return !Quantity("goodput").Suits(f.Value.Protocol)
+	})
+	if len(flows) == 0 {
+		c.problem(path+".quantity", "distance, without goodput", "a flow that has goodput")
+	}
+	m.checkMaxima(c, path, flows)
+}
 
-// Timeline is a figure over the time of a run.
-const Timeline FigureKind = "timeline"
-
-func (*FigureKind) choices() []string { return []string{"lines", "bars", "scatter", string(Timeline)} }
+// maxima checks that the rate of each terminal alone is known.
+func (m Measurement) checkMaxima(c *checker, path string, flows []Item[Flow]) {
+	if !slices.Contains(overMax, m.Quantity) {
+		return
+	}
+	for _, t := range c.e.Terminals {
+		takesPart := slices.ContainsFunc(flows, func(f Item[Flow]) bool {
+			return slices.ContainsFunc(slices.Concat(
+				c.machines.machines(f.Value.From), c.machines.machines(f.Value.To),
+			), func(machine string) bool {
+				return slices.Contains(c.machines.groups[t.Name], machine)
+			})
+		})
+		if takesPart && t.Value.Share.MaxRate == 0 {
+			c.problem(
+				path+".quantity",
+				fmt.Sprintf("%s of %s, whose rate alone is unknown", m.Quantity, t.Name),
+				"share.max_rate of it",
+			)
+		}
+	}
+}

@@ -2,7 +2,10 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+
+	"airtide/internal/lab/document"
 )
 
 // Path is the wired part: a wire that all terminals share, and values added for each terminal.
@@ -30,7 +33,7 @@ const (
 	HostFair WireDiscipline = "host_fair"
 )
 
-func (*WireDiscipline) choices() []string { return []string{string(WireFIFO), string(HostFair)} }
+func (*WireDiscipline) Choices() []string { return []string{string(WireFIFO), string(HostFair)} }
 
 // WireDirection is one direction of the path.
 type WireDirection struct {
@@ -59,7 +62,7 @@ type OneWay struct {
 // Spread is a distribution of jitter.
 type Spread string
 
-func (*Spread) choices() []string { return []string{"uniform", "normal"} }
+func (*Spread) Choices() []string { return []string{"uniform", "normal"} }
 
 // BurstLoss is the Gilbert-Elliott model, with the parameters of tc-netem(8).
 type BurstLoss struct {
@@ -224,4 +227,57 @@ func (p *Path) wire(d direction) Wire {
 		}
 	}
 	return w
+}
+
+func (p *Path) check(c *checker) {
+	p.Added.check(c, "path")
+	p.Up.OneWay.check(c, "path.up")
+	p.Down.OneWay.check(c, "path.down")
+	p.Stalls.check(c, "path.stalls")
+	before := Duration(0)
+	for i, s := range p.Schedule {
+		at := fmt.Sprintf("path.schedule.%d", i)
+		s.AddStep.check(c, at, s.Rate > 0, &before)
+	}
+	for _, t := range p.Terminals {
+		path := "path.terminals." + t.Name
+		if !slices.Contains(c.machines.groups[allTerminals], t.Name) &&
+			!slices.Contains(c.e.Terminals.Names(), t.Name) {
+			c.problem(path, fmt.Sprintf("%q", t.Name), document.OneOf(t.Name, c.e.Terminals.Names()))
+			continue
+		}
+		t.Value.Added.check(c, path)
+		t.Value.Up.check(c, path+".up")
+		t.Value.Down.check(c, path+".down")
+		before := Duration(0)
+		for i, s := range t.Value.Schedule {
+			s.check(c, fmt.Sprintf("%s.schedule.%d", path, i), false, &before)
+		}
+	}
+}
+
+func (s AddStep) check(c *checker, path string, changes bool, before *Duration) {
+	c.time(path+".at", s.At, before)
+	s.Added.check(c, path)
+	s.Up.check(c, path+".up")
+	s.Down.check(c, path+".down")
+	if !changes && s.Added == (Added{}) && s.Up == (OneWay{}) && s.Down == (OneWay{}) {
+		c.problem(path, "a time at which nothing changes", "what changes, such as rtt")
+	}
+}
+
+func (a Added) check(c *checker, path string) {
+	if a.RTT != nil && a.Delay != nil {
+		c.problem(path+".rtt", "rtt besides delay", "one of them: rtt is the delay of both directions together")
+	}
+	a.OneWay.check(c, path)
+}
+
+func (o OneWay) check(c *checker, path string) {
+	if b := o.BurstLoss; b != nil && (b.ToGood == 0 || b.ToBad == 0) {
+		c.problem(path+".burst_loss", "a state without an exit", "to_bad and to_good above 0")
+	}
+	if o.Loss != nil && *o.Loss == 1 {
+		c.problem(path+".loss", c.found(path+".loss"), "less than 1: nothing would ever arrive")
+	}
 }

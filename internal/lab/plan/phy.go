@@ -35,7 +35,7 @@ var standards = []standard{
 // maxPPDU is the longest time of a PPDU (IEEE 802.11-2020 aPPDUMaxTime, tables 19-25 and 21-28).
 const maxPPDU = Duration(5484e3)
 
-func (*Standard) choices() []string {
+func (*Standard) Choices() []string {
 	var names []string
 	for _, s := range standards {
 		names = append(names, string(s.name))
@@ -57,7 +57,7 @@ const (
 	Band5  Band = "5 GHz"
 )
 
-func (*Band) choices() []string { return []string{string(Band24), string(Band5)} }
+func (*Band) Choices() []string { return []string{string(Band24), string(Band5)} }
 
 // mbps are the rates of b, g and a in Mbit/s. The medium refuses a rate that a standard lacks.
 var mbps = []float64{1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54}

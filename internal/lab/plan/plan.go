@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 
+	"airtide/internal/lab/document"
 	"airtide/internal/lab/judge"
 )
 
@@ -56,17 +57,17 @@ var experimentName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 // Read checks an experiment's file and plans its runs. Messages contain the name of the file. The
 // error is a Problems, or the context's.
 func Read(ctx context.Context, file string, data []byte) (*Plan, error) {
-	root, err := parseMapping(file, data, "a mapping with name, terminals and flows")
+	root, err := document.ParseMapping(file, data, "a mapping with name, terminals and flows")
 	if err != nil {
 		return nil, err
 	}
 	var problems Problems
 	entries, parameters := readSweep(root, &problems)
 	if len(problems) > 0 {
-		return nil, problems.err()
+		return nil, problems.Err()
 	}
 	r := reader{problems: &problems, parameters: parameters}
-	r.split(root.without("sweep"))
+	r.split(root.Without("sweep"))
 	p := &Plan{Source: data, Parameters: parameters}
 	ids := map[string]bool{}
 	size := 0
@@ -79,7 +80,7 @@ func Read(ctx context.Context, file string, data []byte) (*Plan, error) {
 			p.Experiment = e
 			p.Claims = r.claims()
 		}
-		if len(problems) >= maxProblems {
+		if len(problems) >= document.MaxProblems {
 			break
 		}
 		if len(problems) > 0 {
@@ -87,7 +88,7 @@ func Read(ctx context.Context, file string, data []byte) (*Plan, error) {
 		}
 		size += e.size()
 		if size > maxSize {
-			problems.add(tooLarge(root))
+			tooLarge(root, &problems)
 			break
 		}
 		point := Point{ID: pointID(o.settings), Settings: o.settings, Setup: e.resolve()}
@@ -97,11 +98,12 @@ func Read(ctx context.Context, file string, data []byte) (*Plan, error) {
 		ids[point.ID] = true
 		p.Points = append(p.Points, point)
 	}
-	if err := problems.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	if n := len(p.Points) * p.Experiment.Repeats; n > MaxRuns {
-		return nil, Problems{{root.Position, "repeats", fmt.Sprintf("%d runs", n), fmt.Sprintf("at most %d", MaxRuns)}}
+		problems.Add(root.Position, "repeats", fmt.Sprintf("%d runs", n), fmt.Sprintf("at most %d", MaxRuns))
+		return nil, problems.Err()
 	}
 	p.Runs = runs(p.Experiment, p.Points)
 	return p, nil
@@ -113,77 +115,73 @@ type reader struct {
 	problems   *Problems
 	parameters []Parameter
 	// conditions is the tree that a sweep can vary, and generalTree the rest of the file.
-	conditions  *node
-	generalTree *node
+	conditions  *document.Node
+	generalTree *document.Node
 	general     General
 	// cellAlone is true for a cell without flows.
 	cellAlone bool
 }
 
 // split divides a file and decodes and checks its general part.
-func (r *reader) split(root *node) {
-	r.generalTree = &node{Position: root.Position, kind: mapping}
-	r.conditions = &node{Position: root.Position, kind: mapping}
-	varied := fieldNames(reflect.TypeFor[Conditions]())
-	for _, f := range root.fields {
+func (r *reader) split(root *document.Node) {
+	r.generalTree = &document.Node{Position: root.Position, Kind: document.Mapping}
+	r.conditions = &document.Node{Position: root.Position, Kind: document.Mapping}
+	varied := document.FieldNames(reflect.TypeFor[Conditions]())
+	for _, f := range root.Fields {
 		switch {
-		case slices.Contains(notSwept, f.name):
-			r.generalTree.fields = append(r.generalTree.fields, f)
-		case slices.Contains(varied, f.name):
-			r.conditions.fields = append(r.conditions.fields, f)
+		case slices.Contains(notSwept, f.Name):
+			r.generalTree.Fields = append(r.generalTree.Fields, f)
+		case slices.Contains(varied, f.Name):
+			r.conditions.Fields = append(r.conditions.Fields, f)
 		default:
-			r.problems.add(unknownField(f, "", reflect.TypeFor[Experiment]()))
+			r.problems.AddUnknown(f, "", reflect.TypeFor[Experiment]())
 		}
 	}
 	before := len(*r.problems)
-	(&decoder{r.problems}).value(r.generalTree, "", reflect.ValueOf(&r.general).Elem())
+	document.Decode(r.generalTree, "", &r.general, r.problems)
 	r.general.setDefaults()
 	// Skip the checks, because they would report the undecoded parts again.
 	if len(*r.problems) == before {
 		c := checker{
 			tree: r.generalTree, problems: r.problems, e: &Experiment{General: r.general}, parameters: r.parameters,
 		}
-		c.general()
+		r.general.check(&c)
 	}
 }
 
 // point decodes and checks the conditions at one point.
 func (r *reader) point(o option) *Experiment {
-	tree := r.conditions.clone()
+	tree := r.conditions.Clone()
 	var here Problems
 	o.assign(tree, &here)
 	e := &Experiment{General: r.general, Conditions: decodeConditions(tree, &here)}
 	if len(here) == 0 {
 		// The positions of measurements and figures are in the general part.
-		tree.fields = slices.Concat(tree.fields, r.generalTree.fields)
+		tree.Fields = slices.Concat(tree.Fields, r.generalTree.Fields)
 		c := checker{
 			tree: tree, problems: &here, e: e, machines: e.directory(), parameters: r.parameters,
 			cellAlone: r.cellAlone,
 		}
-		c.point()
+		e.check(&c)
 	}
-	for _, p := range here {
-		r.problems.add(p)
-	}
+	r.problems.Merge(here)
 	return e
 }
 
-// tooLarge is the problem of a file whose setups would need too much memory.
-func tooLarge(root *node) Problem {
+// tooLarge adds the problem of a file whose setups would need too much memory.
+func tooLarge(root *document.Node, problems *Problems) {
 	at := root
-	if sweep := root.get("sweep"); sweep != nil {
+	if sweep := root.Get("sweep"); sweep != nil {
 		at = sweep
 	}
-	return Problem{
-		at.Position, "", "too much for one plan",
-		fmt.Sprintf("at most %d terminals, flows and changes of the path, over all points", maxSize/terminalSize),
-	}
+	problems.Add(at.Position, "", "too much for one plan",
+		fmt.Sprintf("at most %d terminals, flows and changes of the path, over all points", maxSize/terminalSize))
 }
 
 // decodeConditions applies the profiles to a tree, decodes it, and sets the defaults.
-func decodeConditions(tree *node, problems *Problems) (c Conditions) {
+func decodeConditions(tree *document.Node, problems *Problems) (c Conditions) {
 	applyProfiles(tree, problems)
-	(&decoder{problems}).value(tree, "", reflect.ValueOf(&c).Elem())
+	document.Decode(tree, "", &c, problems)
 	c.setDefaults()
 	return c
 }
@@ -199,12 +197,12 @@ func (r *reader) claims() Named[*judge.Claim] {
 		claim, err := judge.Compile(c.Value.Holds, v)
 		if m, ok := errors.AsType[*judge.Mistake](err); ok {
 			path := "claims." + c.Name + ".holds"
-			at, _ := r.generalTree.find(path)
+			at, _ := r.generalTree.Find(path)
 			found := fmt.Sprintf("a mistake at its line %d, column %d: %s", m.Line, m.Column, m.Message)
-			r.problems.add(Problem{at.Position, path, found, ""})
+			r.problems.Add(at.Position, path, found, "")
 			continue
 		}
-		claims = append(claims, Item[*judge.Claim]{c.Name, claim})
+		claims = append(claims, Item[*judge.Claim]{Name: c.Name, Value: claim})
 	}
 	return claims
 }

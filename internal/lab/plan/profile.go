@@ -6,17 +6,18 @@ import (
 	"sync"
 
 	"airtide/experiments"
+	"airtide/internal/lab/document"
 )
 
 // profiles returns the embedded files as trees. They are parsed once.
-var profiles = sync.OnceValues(func() (map[string]*node, error) {
-	trees := map[string]*node{}
+var profiles = sync.OnceValues(func() (map[string]*document.Node, error) {
+	trees := map[string]*document.Node{}
 	for _, name := range experiments.Profiles() {
 		data, err := experiments.ReadProfile(name)
 		if err != nil {
 			return nil, err
 		}
-		tree, err := parse("terminals/"+name+experiments.Ending, data)
+		tree, err := document.Parse("terminals/"+name+experiments.Ending, data)
 		if err != nil {
 			return nil, err
 		}
@@ -40,56 +41,53 @@ func ProfileNames() []string {
 }
 
 // serverFields are the fields that a server takes from a profile. A server has no radio.
-var serverFields = fieldNames(reflect.TypeFor[Server]())
+var serverFields = document.FieldNames(reflect.TypeFor[Server]())
 
 // applyProfiles adds the values of profiles to terminals and servers. Terminals without a standard
 // get the values of the cell's radio.
-func applyProfiles(root *node, problems *Problems) {
+func applyProfiles(root *document.Node, problems *Problems) {
 	names := ProfileNames()
 	trees, _ := profiles()
 	lay := func(section string, keep []string) {
-		machines := root.get(section)
-		if machines == nil || machines.kind != mapping {
+		machines := root.Get(section)
+		if machines == nil || machines.Kind != document.Mapping {
 			return
 		}
-		for _, f := range machines.fields {
-			name := f.value.get("profile")
+		for _, f := range machines.Fields {
+			name := f.Value.Get("profile")
 			if name == nil {
 				continue
 			}
-			tree, ok := trees[name.text]
+			tree, ok := trees[name.Text]
 			if !ok {
-				problems.add(
-					Problem{
-						name.Position, join(join(section, f.name), "profile"), name.describe(),
-						oneOf(name.text, names),
-					},
-				)
+				path := document.Join(document.Join(section, f.Name), "profile")
+				problems.Add(name.Position, path, name.Describe(), document.OneOf(name.Text, names))
 				continue
 			}
-			base := tree.without("title", "sources")
-			wired := f.value.get("link") != nil && f.value.get("link").text == string(Ethernet)
-			base.fields = slices.DeleteFunc(base.fields, func(b field) bool {
-				return !slices.Contains(keep, b.name) || wired && b.name == "radio" // a phone on a cable
+			base := tree.Without("title", "sources")
+			wired := f.Value.Get("link") != nil && f.Value.Get("link").Text == string(Ethernet)
+			base.Fields = slices.DeleteFunc(base.Fields, func(b document.Field) bool {
+				return !slices.Contains(keep, b.Name) || wired && b.Name == "radio" // a phone on a cable
 			})
-			machines.put(f.name, f.value.mergeBelow(base), f.Position)
+			machines.Put(f.Name, f.Value.MergeBelow(base), f.Position)
 		}
 	}
-	lay("terminals", fieldNames(reflect.TypeFor[Terminal]()))
+	lay("terminals", document.FieldNames(reflect.TypeFor[Terminal]()))
 	lay("servers", serverFields)
 
-	radio := root.get("cell").get("radio")
-	machines := root.get("terminals")
-	if radio == nil || radio.kind != mapping || machines == nil || machines.kind != mapping {
+	radio := root.Get("cell").Get("radio")
+	machines := root.Get("terminals")
+	if radio == nil || radio.Kind != document.Mapping || machines == nil || machines.Kind != document.Mapping {
 		return
 	}
-	for _, f := range machines.fields {
-		link, own := f.value.get("link"), f.value.get("radio")
-		wired := link != nil && link.text == string(Ethernet)
-		if wired || own.get("standard") != nil || f.value.kind != mapping && f.value.kind != nothing {
+	for _, f := range machines.Fields {
+		link, own := f.Value.Get("link"), f.Value.Get("radio")
+		wired := link != nil && link.Text == string(Ethernet)
+		if wired || own.Get("standard") != nil || f.Value.Kind != document.Mapping && f.Value.Kind != document.Nothing {
 			continue
 		}
-		whole := &node{Position: radio.Position, kind: mapping, fields: []field{{radio.Position, "radio", radio}}}
-		machines.put(f.name, f.value.mergeBelow(whole), f.Position)
+		whole := &document.Node{Position: radio.Position, Kind: document.Mapping}
+		whole.Put("radio", radio, radio.Position)
+		machines.Put(f.Name, f.Value.MergeBelow(whole), f.Position)
 	}
 }

@@ -1,10 +1,12 @@
 package plan
 
 import (
-	"reflect"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"airtide/internal/lab/document"
 )
 
 func TestEveryProfileIsReadAndSaysItsSources(t *testing.T) {
@@ -103,10 +105,10 @@ func readProfile(name string) (profileFile, error) {
 	trees, _ := profiles()
 	tree, ok := trees[name]
 	if !ok {
-		return profileFile{}, Problems{{Position{name, 1, 1}, "", "no profile of this name", oneOf(name, names)}}
+		return profileFile{}, fmt.Errorf("no profile %q, expected %s", name, document.OneOf(name, names))
 	}
 	var p profileFile
 	var problems Problems
-	(&decoder{&problems}).value(tree, "", reflect.ValueOf(&p).Elem())
-	return p, problems.err()
+	document.Decode(tree, "", &p, &problems)
+	return p, problems.Err()
 }

@@ -14,6 +14,7 @@ import (
 
 	"airtide/experiments"
 	"airtide/internal/kernel/timewarp"
+	"airtide/internal/lab/document"
 	"airtide/internal/units"
 )
 
@@ -28,9 +29,9 @@ func orNumber(s *jsonschema.Schema, least, most float64) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, {Type: "number", Minimum: &least, Maximum: &most}}}
 }
 
-func oneOfTexts(c choice) *jsonschema.Schema {
+func oneOfTexts(c document.Choice) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
-	for _, v := range c.choices() {
+	for _, v := range c.Choices() {
 		s.Enum = append(s.Enum, v)
 	}
 	return s
@@ -42,7 +43,7 @@ func mappingOf(t *testing.T, of reflect.Type, options *jsonschema.ForOptions) *j
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &jsonschema.Schema{Type: "object", PropertyNames: text(namePattern), AdditionalProperties: element}
+	return &jsonschema.Schema{Type: "object", PropertyNames: text(document.NamePattern), AdditionalProperties: element}
 }
 
 // schema is made from the types that the decoder fills.
@@ -57,10 +58,10 @@ func schema(t *testing.T) *jsonschema.Schema {
 	add(reflect.TypeFor[Size](), orNumber(text(units.SizePattern), 0, 0))
 	add(
 		reflect.TypeFor[Limit](),
-		&jsonschema.Schema{AnyOf: []*jsonschema.Schema{text(packetsRegexp.String()), text(units.SizePattern)}},
+		&jsonschema.Schema{AnyOf: []*jsonschema.Schema{text(document.PacketsPattern), text(units.SizePattern)}},
 	)
 	add(reflect.TypeFor[Share](), orNumber(text(`^`+units.NumberPattern+` *%$`), 0, 1))
-	for _, c := range []choice{
+	for _, c := range []document.Choice{
 		new(Attachment), new(Standard), new(Category), new(Band), new(Discipline), new(WireDiscipline),
 		new(SuperPackets), new(Protocol),
 		new(Direction), new(Quantity), new(Take), new(Spread), new(FigureKind), new(CongestionKind),
@@ -89,7 +90,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	add(
 		reflect.TypeFor[PointFilter](),
 		&jsonschema.Schema{
-			Type: "object", PropertyNames: text(namePattern),
+			Type: "object", PropertyNames: text(document.NamePattern),
 			AdditionalProperties: &jsonschema.Schema{Types: []string{"string", "number"}},
 		},
 	)

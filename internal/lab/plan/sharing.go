@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"airtide/internal/lab/document"
 	"airtide/internal/share/allocate"
 	"airtide/internal/share/control"
 	"airtide/internal/share/message"
@@ -30,7 +31,7 @@ type SharePolicy string
 // NoShare means a terminal without an agent.
 const NoShare SharePolicy = "none"
 
-func (*SharePolicy) choices() []string {
+func (*SharePolicy) Choices() []string {
 	names := []string{string(NoShare)}
 	for _, p := range control.Policies {
 		names = append(names, string(p))
@@ -75,7 +76,7 @@ func (a Alpha) Value() float64 {
 	return v
 }
 
-func (c *checker) sharing(path string, s Sharing) {
+func (s Sharing) check(c *checker, path string) {
 	if control.Policy(s.Policy).DividesCapacity() && s.Capacity == 0 {
 		c.problem(path, string(s.Policy)+" without a capacity", "capacity, such as 100 Mbit/s")
 	}
@@ -97,6 +98,6 @@ func (c *checker) sharing(path string, s Sharing) {
 		}
 	}
 	if servers := c.e.Servers.Names(); s.Hub != "" && !slices.Contains(servers, s.Hub) {
-		c.problem(path+".hub", c.found(path+".hub"), oneOf(s.Hub, servers))
+		c.problem(path+".hub", c.found(path+".hub"), document.OneOf(s.Hub, servers))
 	}
 }

@@ -17,7 +17,7 @@ const (
 	maxStalls = 10_000
 )
 
-func (c *checker) stalls(path string, s Stalls) {
+func (s Stalls) check(c *checker, path string) {
 	if s == (Stalls{}) {
 		return
 	}

@@ -3,11 +3,11 @@ package plan
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"airtide/internal/lab/document"
 	"airtide/internal/lab/judge"
 )
 
@@ -30,39 +30,6 @@ type Axis struct {
 	Values []Value `json:"values,omitzero" jsonschema:"Values of the parameter."`
 }
 
-// Value is any value of a file.
-type Value struct{ node *node }
-
-func (v *Value) decode(_ *decoder, n *node, _ string) { v.node = n }
-
-// MarshalJSON writes the value as in the file, with scalars as texts.
-func (v Value) MarshalJSON() ([]byte, error) { return v.node.json(), nil }
-
-func (n *node) json() []byte {
-	var b []byte
-	switch n.kind {
-	case scalar:
-		return strconv.AppendQuote(nil, n.text)
-	case sequence:
-		for i, item := range n.items {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, item.json()...)
-		}
-		return slices.Concat([]byte("["), b, []byte("]"))
-	case mapping:
-		for i, f := range n.fields {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(append(strconv.AppendQuote(b, f.name), ':'), f.value.json()...)
-		}
-		return slices.Concat([]byte("{"), b, []byte("}"))
-	}
-	return []byte("null")
-}
-
 // Setting is the value of a parameter at a point.
 type Setting struct {
 	Parameter string      `json:"parameter"`
@@ -70,14 +37,14 @@ type Setting struct {
 }
 
 func setting(parameter, text string) Setting {
-	return Setting{parameter, judge.Param{Text: text, Number: numberOf(text)}}
+	return Setting{parameter, judge.Param{Text: text, Number: document.NumberOf(text)}}
 }
 
 // assignment sets a value at a path of the tree.
 type assignment struct {
 	path  string
-	at    Position // position of the path in the file
-	value *node
+	at    document.Position // position of the path in the file
+	value *document.Node
 }
 
 // option is one value of an entry of the sweep.
@@ -87,20 +54,20 @@ type option struct {
 }
 
 // readSweep decodes and checks the sweep of a file. For each entry it returns the options.
-func readSweep(root *node, problems *Problems) (entries [][]option, parameters []Parameter) {
-	n := root.get("sweep")
+func readSweep(root *document.Node, problems *Problems) (entries [][]option, parameters []Parameter) {
+	n := root.Get("sweep")
 	if n == nil {
 		return nil, nil
 	}
 	before := len(*problems)
 	var sweeps []Sweep
-	(&decoder{problems}).value(n, "sweep", reflect.ValueOf(&sweeps).Elem())
+	document.Decode(n, "sweep", &sweeps, problems)
 	if len(*problems) > before {
 		return nil, nil
 	}
 	r := sweepReader{problems: problems}
 	for i, s := range sweeps {
-		entries = append(entries, r.entry(n.items[i], fmt.Sprintf("sweep.%d", i), s))
+		entries = append(entries, r.entry(n.Items[i], fmt.Sprintf("sweep.%d", i), s))
 	}
 	r.bound(n, entries)
 	if len(*problems) > before {
@@ -114,7 +81,7 @@ type sweepReader struct {
 	parameters []Parameter
 }
 
-func (r *sweepReader) entry(n *node, path string, s Sweep) []option {
+func (r *sweepReader) entry(n *document.Node, path string, s Sweep) []option {
 	forms := 0
 	for _, given := range []bool{len(s.Over) > 0 || len(s.Values) > 0, len(s.Paired) > 0, len(s.Points) > 0} {
 		if given {
@@ -135,7 +102,7 @@ func (r *sweepReader) entry(n *node, path string, s Sweep) []option {
 }
 
 // axis returns the options of one parameter.
-func (r *sweepReader) axis(n *node, path string, a Axis) []option {
+func (r *sweepReader) axis(n *document.Node, path string, a Axis) []option {
 	if len(a.Over) == 0 || len(a.Values) == 0 {
 		r.problem(n, path, "a parameter without over or values", "both")
 		return nil
@@ -147,25 +114,25 @@ func (r *sweepReader) axis(n *node, path string, a Axis) []option {
 	options := make([]option, len(a.Values))
 	var values []string
 	for i, v := range a.Values {
-		text := v.node.text
-		if v.node.kind != scalar {
+		text := v.Node().Text
+		if v.Node().Kind != document.Scalar {
 			text = strconv.Itoa(i + 1) // a list or mapping has no short name
 		}
 		values = append(values, text)
 		options[i].settings = []Setting{setting(name, text)}
 		for _, over := range a.Over {
 			r.checkPath(n, path, over)
-			options[i].assignments = append(options[i].assignments, assignment{over, n.Position, v.node})
+			options[i].assignments = append(options[i].assignments, assignment{over, n.Position, v.Node()})
 		}
 	}
 	r.parameter(n, path, name, values)
 	return options
 }
 
-func (r *sweepReader) paired(n *node, path string, axes []Axis) []option {
+func (r *sweepReader) paired(n *document.Node, path string, axes []Axis) []option {
 	var together []option
 	for i, a := range axes {
-		at := n.get("paired").items[i]
+		at := n.Get("paired").Items[i]
 		options := r.axis(at, fmt.Sprintf("%s.paired.%d", path, i), a)
 		if i == 0 {
 			together = options
@@ -184,26 +151,26 @@ func (r *sweepReader) paired(n *node, path string, axes []Axis) []option {
 	return together
 }
 
-func (r *sweepReader) points(n *node, path string, s Sweep) []option {
+func (r *sweepReader) points(n *document.Node, path string, s Sweep) []option {
 	if s.Name == "" {
 		r.problem(n, path, "points without a name for the parameter", "one, as in name: system")
 		return nil
 	}
 	options := make([]option, len(s.Points))
-	at := n.get("points")
+	at := n.Get("points")
 	for i, p := range s.Points {
 		options[i].settings = []Setting{setting(s.Name, p.Name)}
-		for _, f := range at.fields[i].value.fields { // in the file's order
-			r.checkPath(f.value, path, f.name)
-			options[i].assignments = append(options[i].assignments, assignment{f.name, f.Position, f.value})
+		for _, f := range at.Fields[i].Value.Fields { // in the file's order
+			r.checkPath(f.Value, path, f.Name)
+			options[i].assignments = append(options[i].assignments, assignment{f.Name, f.Position, f.Value})
 		}
 	}
 	r.parameter(n, path, s.Name, s.Points.Names())
 	return options
 }
 
-func (r *sweepReader) parameter(n *node, path, name string, values []string) {
-	if !nameRegexp.MatchString(name) {
+func (r *sweepReader) parameter(n *document.Node, path, name string, values []string) {
+	if !document.IsName(name) {
 		r.problem(n, path, fmt.Sprintf("the parameter name %q", name), "one of a-z, 0-9 and _: give it with as")
 	}
 	if slices.ContainsFunc(r.parameters, func(p Parameter) bool { return p.Name == name }) {
@@ -220,19 +187,19 @@ func (r *sweepReader) parameter(n *node, path, name string, values []string) {
 	r.parameters = append(r.parameters, Parameter{name, values})
 }
 
-func (r *sweepReader) checkPath(n *node, path, over string) {
+func (r *sweepReader) checkPath(n *document.Node, path, over string) {
 	if first, _, _ := strings.Cut(over, "."); slices.Contains(notSwept, first) {
 		r.problem(n, path, fmt.Sprintf("a sweep over %s", over),
 			"something of a run: "+first+" holds for the whole experiment")
 	}
 }
 
-func (r *sweepReader) problem(n *node, path, found, expected string) {
-	r.problems.add(Problem{n.Position, path, found, expected})
+func (r *sweepReader) problem(n *document.Node, path, found, expected string) {
+	r.problems.Add(n.Position, path, found, expected)
 }
 
 // bound refuses a sweep of too many points before the points are made.
-func (r *sweepReader) bound(n *node, entries [][]option) {
+func (r *sweepReader) bound(n *document.Node, entries [][]option) {
 	count, factors := 1.0, make([]string, len(entries))
 	for i, e := range entries {
 		count *= float64(len(e))
@@ -265,79 +232,11 @@ func product(entries [][]option) []option {
 }
 
 // assign sets the values of a point in a tree.
-func (o option) assign(root *node, problems *Problems) {
+func (o option) assign(root *document.Node, problems *Problems) {
 	for _, a := range o.assignments {
-		if !root.assign(strings.Split(a.path, "."), a.value, a.at) {
-			_, names := root.nearestTo(a.path)
-			problems.add(Problem{a.at, "sweep", fmt.Sprintf("the unknown path %q", a.path), names})
+		if !root.Assign(strings.Split(a.path, "."), a.value, a.at) {
+			_, names := root.NearestTo(a.path)
+			problems.Add(a.at, "sweep", fmt.Sprintf("the unknown path %q", a.path), names)
 		}
 	}
-}
-
-// assign sets the value at a path and creates missing mappings. A star stands for every field or
-// item.
-func (n *node) assign(path []string, value *node, at Position) bool {
-	name, last := path[0], len(path) == 1
-	if n.kind == nothing {
-		n.kind = mapping
-	}
-	switch {
-	case name == "":
-		return false
-	case name == "*" && n.kind == mapping && len(n.fields) > 0:
-		for i := range n.fields {
-			if last {
-				n.fields[i].value = value.clone()
-			} else if !n.fields[i].value.assign(path[1:], value, at) {
-				return false
-			}
-		}
-		return true
-	case name == "*" && n.kind == sequence && len(n.items) > 0:
-		for i := range n.items {
-			if last {
-				n.items[i] = value.clone()
-			} else if !n.items[i].assign(path[1:], value, at) {
-				return false
-			}
-		}
-		return true
-	case name == "*" || n.kind == scalar:
-		return false
-	case n.kind == sequence:
-		item := n.step(name)
-		if item == nil {
-			return false
-		}
-		if last {
-			*item = *value.clone()
-			return true
-		}
-		return item.assign(path[1:], value, at)
-	case last:
-		n.put(name, value.clone(), at)
-		return true
-	}
-	next := n.get(name)
-	if next == nil {
-		next = &node{Position: at, kind: mapping}
-		n.put(name, next, at)
-	}
-	return next.assign(path[1:], value, at)
-}
-
-// nearestTo returns the last existing node of a path and the names of its fields.
-func (n *node) nearestTo(path string) (at *node, names string) {
-	at, _ = n.find(path)
-	switch at.kind {
-	case mapping:
-		var have []string
-		for _, f := range at.fields {
-			have = append(have, f.name)
-		}
-		return at, oneOf("", have)
-	case sequence:
-		return at, fmt.Sprintf("an item from 0 to %d", len(at.items)-1)
-	}
-	return at, "a path to a value of the file"
 }

@@ -1,4 +1,4 @@
-package plan
+package document
 
 import (
 	"errors"
@@ -37,7 +37,10 @@ const expectedLimit = "a limit in packets or bytes, such as 1000 packets or 256 
 // longer queue.
 const maxPackets = 1_000_000
 
-var packetsRegexp = regexp.MustCompile(`^(` + units.NumberPattern + `) *packets?$`)
+// PacketsPattern matches a limit in packets.
+const PacketsPattern = `^(` + units.NumberPattern + `) *packets?$`
+
+var packetsRegexp = regexp.MustCompile(PacketsPattern)
 
 // UnmarshalText reads a limit such as 1000 packets or 256 kB.
 func (l *Limit) UnmarshalText(text []byte) error {
@@ -65,9 +68,9 @@ func (l Limit) String() string {
 // MarshalText writes the limit as in a file.
 func (l Limit) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// numberOf returns a text's value in base units (bit/s, seconds, bytes, packets, 1); NaN if the
+// NumberOf returns a text's value in base units (bit/s, seconds, bytes, packets, 1); NaN if the
 // text is no quantity. Sweeps are drawn and sorted by it.
-func numberOf(text string) float64 {
+func NumberOf(text string) float64 {
 	q, ok := units.ParseQuantity(text)
 	if !ok || strings.HasPrefix(q.Unit, "packet") && q.Base > maxPackets {
 		return math.NaN()

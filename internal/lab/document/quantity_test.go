@@ -1,4 +1,4 @@
-package plan
+package document
 
 import (
 	"encoding"
@@ -29,14 +29,14 @@ func TestQuantitiesAreReadAndWritten(t *testing.T) {
 		{"100 packets", 100, "100 packets"},
 		{"0.2 %", 0.002, "0.2 %"},
 	} {
-		if got := numberOf(c.text); got != c.number {
+		if got := NumberOf(c.text); got != c.number {
 			t.Errorf("%s is %g, expected %g", c.text, got, c.number)
 		}
 		shown := ""
 		for _, q := range []quantity{new(Rate), new(Duration), new(Limit), new(Size), new(Share)} {
 			if q.UnmarshalText([]byte(c.text)) == nil && shown == "" {
 				shown = q.String()
-				if q.UnmarshalText([]byte(shown)) != nil || numberOf(shown) != c.number {
+				if q.UnmarshalText([]byte(shown)) != nil || NumberOf(shown) != c.number {
 					t.Errorf("%s is written as %s, which is something else", c.text, shown)
 				}
 			}
@@ -54,7 +54,7 @@ func TestQuantitiesAreReadAndWritten(t *testing.T) {
 			}
 		}
 	}
-	if !math.IsNaN(numberOf("cubic")) {
+	if !math.IsNaN(NumberOf("cubic")) {
 		t.Error("cubic is a number")
 	}
 }

@@ -1,4 +1,4 @@
-package plan
+package document
 
 import (
 	"encoding"
@@ -19,22 +19,27 @@ type decoder struct {
 	problems *Problems
 }
 
+// Decode decodes a node into a pointer and adds its problems.
+func Decode(n *Node, path string, into any, problems *Problems) {
+	(&decoder{problems}).value(n, path, reflect.ValueOf(into).Elem())
+}
+
 // selfDecoding types decode nodes themselves.
 type selfDecoding interface {
-	decode(d *decoder, n *node, path string)
+	decode(d *decoder, n *Node, path string)
 }
 
-// choice is a text with a few allowed values.
-type choice interface {
-	choices() []string
+// Choice is a text with a few allowed values.
+type Choice interface {
+	Choices() []string
 }
 
-func (d *decoder) expected(n *node, path, what string) {
-	d.problems.add(Problem{n.Position, path, n.describe(), what})
+func (d *decoder) expected(n *Node, path, what string) {
+	d.problems.Add(n.Position, path, n.Describe(), what)
 }
 
 // value decodes a node into v, which must be addressable.
-func (d *decoder) value(n *node, path string, v reflect.Value) {
+func (d *decoder) value(n *Node, path string, v reflect.Value) {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
 		d.value(n, path, v.Elem())
@@ -55,10 +60,10 @@ func (d *decoder) value(n *node, path string, v reflect.Value) {
 			d.expected(n, path, expectedDuration)
 		}
 		return
-	case choice:
+	case Choice:
 		if text, ok := d.text(n, path); ok {
-			if !slices.Contains(target.choices(), text) {
-				d.expected(n, path, oneOf(text, target.choices()))
+			if !slices.Contains(target.Choices(), text) {
+				d.expected(n, path, OneOf(text, target.Choices()))
 			}
 			v.SetString(text)
 		}
@@ -68,7 +73,7 @@ func (d *decoder) value(n *node, path string, v reflect.Value) {
 }
 
 // plain decodes a node into a value without a decoder of its own.
-func (d *decoder) plain(n *node, path string, v reflect.Value) {
+func (d *decoder) plain(n *Node, path string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
 		d.fields(n, path, v)
@@ -120,81 +125,82 @@ func expectation(target encoding.TextUnmarshaler, err error) string {
 }
 
 // text returns the text of a scalar.
-func (d *decoder) text(n *node, path string) (string, bool) {
-	if n.kind != scalar {
+func (d *decoder) text(n *Node, path string) (string, bool) {
+	if n.Kind != Scalar {
 		d.expected(n, path, "a single value")
 		return "", false
 	}
-	return n.text, true
+	return n.Text, true
 }
 
-func (d *decoder) scalar(n *node, path, what string, set func(string) error) {
-	if n.kind != scalar || set(n.text) != nil {
+func (d *decoder) scalar(n *Node, path, what string, set func(string) error) {
+	if n.Kind != Scalar || set(n.Text) != nil {
 		d.expected(n, path, what)
 	}
 }
 
 // fields decodes a mapping into a struct. An empty value is an empty mapping: "server:" alone
 // defines a server.
-func (d *decoder) fields(n *node, path string, v reflect.Value) {
-	if n.kind != mapping && n.kind != nothing {
-		d.expected(n, path, "a mapping with some of: "+strings.Join(fieldNames(v.Type()), ", "))
+func (d *decoder) fields(n *Node, path string, v reflect.Value) {
+	if n.Kind != Mapping && n.Kind != Nothing {
+		d.expected(n, path, "a mapping with some of: "+strings.Join(FieldNames(v.Type()), ", "))
 		return
 	}
 	known := structFields(v.Type())
-	for _, f := range n.fields {
-		i := slices.IndexFunc(known, func(k structField) bool { return k.name == f.name })
+	for _, f := range n.Fields {
+		i := slices.IndexFunc(known, func(k structField) bool { return k.name == f.Name })
 		if i < 0 {
-			d.problems.add(unknownField(f, path, v.Type()))
+			d.problems.AddUnknown(f, path, v.Type())
 			continue
 		}
-		d.value(f.value, join(path, f.name), v.FieldByIndex(known[i].index))
+		d.value(f.Value, Join(path, f.Name), v.FieldByIndex(known[i].index))
 	}
 	for _, k := range known {
-		if k.required && n.get(k.name) == nil {
+		if k.required && n.Get(k.name) == nil {
 			found := "no " + k.name
 			if path != "" {
 				found += " in " + path
 			}
 			expected := "one"
-			if path == "" && k.name == "flows" {
-				expected += " (airtide cell check accepts a cell without flows)"
+			if k.remedy != "" {
+				expected += " (" + k.remedy + ")"
 			}
-			d.problems.add(Problem{n.Position, path, found, expected})
+			d.problems.Add(n.Position, path, found, expected)
 		}
 	}
 }
 
-func unknownField(f field, path string, of reflect.Type) Problem {
-	found := fmt.Sprintf("the unknown field %q", f.name)
-	return Problem{f.Position, join(path, f.name), found, oneOf(f.name, fieldNames(of))}
+// AddUnknown adds the problem of a field that a struct does not have.
+func (ps *Problems) AddUnknown(f Field, path string, of reflect.Type) {
+	found := fmt.Sprintf("the unknown field %q", f.Name)
+	ps.Add(f.Position, Join(path, f.Name), found, OneOf(f.Name, FieldNames(of)))
 }
 
-func (d *decoder) items(n *node, path string, v reflect.Value) {
-	if n.kind != sequence {
+func (d *decoder) items(n *Node, path string, v reflect.Value) {
+	if n.Kind != Sequence {
 		d.expected(n, path, "a list")
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), len(n.items), len(n.items)))
-	for i, item := range n.items {
-		d.value(item, join(path, strconv.Itoa(i)), v.Index(i))
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items)))
+	for i, item := range n.Items {
+		d.value(item, Join(path, strconv.Itoa(i)), v.Index(i))
 	}
 }
 
-func (d *decoder) entries(n *node, path string, v reflect.Value) {
-	if n.kind != mapping && n.kind != nothing {
+func (d *decoder) entries(n *Node, path string, v reflect.Value) {
+	if n.Kind != Mapping && n.Kind != Nothing {
 		d.expected(n, path, "a mapping")
 		return
 	}
 	v.Set(reflect.MakeMap(v.Type()))
-	for _, f := range n.fields {
+	for _, f := range n.Fields {
 		e := reflect.New(v.Type().Elem()).Elem()
-		d.value(f.value, join(path, f.name), e)
-		v.SetMapIndex(reflect.ValueOf(f.name), e)
+		d.value(f.Value, Join(path, f.Name), e)
+		v.SetMapIndex(reflect.ValueOf(f.Name), e)
 	}
 }
 
-func join(path, name string) string {
+func Join(path, name string) string {
 	if path == "" {
 		return name
 	}
@@ -205,6 +211,8 @@ type structField struct {
 	name     string
 	index    []int
 	required bool
+	// remedy is the tag "missing", for the message if a required field is missing.
+	remedy string
 }
 
 var knownFields sync.Map // reflect.Type to []structField
@@ -221,13 +229,13 @@ func structFields(t reflect.Type) []structField {
 		if f.Anonymous || name == "" || name == "-" {
 			continue
 		}
-		fields = append(fields, structField{name, f.Index, options != "omitzero"})
+		fields = append(fields, structField{name, f.Index, options != "omitzero", f.Tag.Get("missing")})
 	}
 	knownFields.Store(t, fields)
 	return fields
 }
 
-func fieldNames(t reflect.Type) []string {
+func FieldNames(t reflect.Type) []string {
 	var names []string
 	for _, f := range structFields(t) {
 		names = append(names, f.name)

@@ -1,4 +1,4 @@
-package plan
+package document
 
 import (
 	"bytes"
@@ -17,11 +17,14 @@ type Item[T any] struct {
 	Value T
 }
 
-// namePattern matches the names of terminals, flows and measurements. These names are also valid
+// NamePattern matches the names of terminals, flows and measurements. These names are also valid
 // for network namespaces and files and in the expressions of claims.
-const namePattern = `^[a-z][a-z0-9_]{0,39}$`
+const NamePattern = `^[a-z][a-z0-9_]{0,39}$`
 
-var nameRegexp = regexp.MustCompile(namePattern)
+var nameRegexp = regexp.MustCompile(NamePattern)
+
+// IsName reports whether a text is a name.
+func IsName(text string) bool { return nameRegexp.MatchString(text) }
 
 // Get returns the value with a name.
 func (s Named[T]) Get(name string) (T, bool) {
@@ -43,23 +46,19 @@ func (s Named[T]) Names() []string {
 	return names
 }
 
-func (s *Named[T]) decode(d *decoder, n *node, path string) {
-	if n.kind != mapping && n.kind != nothing {
+func (s *Named[T]) decode(d *decoder, n *Node, path string) {
+	if n.Kind != Mapping && n.Kind != Nothing {
 		d.expected(n, path, "a mapping of names")
 		return
 	}
-	*s = make(Named[T], len(n.fields))
-	for i, f := range n.fields {
-		if !nameRegexp.MatchString(f.name) {
-			d.problems.add(
-				Problem{
-					f.Position, path, (&node{kind: scalar, text: f.name}).describe() + " as a name",
-					"up to 40 of a-z, 0-9 and _, the first a letter",
-				},
-			)
+	*s = make(Named[T], len(n.Fields))
+	for i, f := range n.Fields {
+		if !nameRegexp.MatchString(f.Name) {
+			found := (&Node{Kind: Scalar, Text: f.Name}).Describe() + " as a name"
+			d.problems.Add(f.Position, path, found, "up to 40 of a-z, 0-9 and _, the first a letter")
 		}
-		(*s)[i].Name = f.name
-		d.value(f.value, join(path, f.name), reflect.ValueOf(&(*s)[i].Value).Elem())
+		(*s)[i].Name = f.Name
+		d.value(f.Value, Join(path, f.Name), reflect.ValueOf(&(*s)[i].Value).Elem())
 	}
 }
 
@@ -90,17 +89,17 @@ func (s Named[T]) MarshalJSON() ([]byte, error) {
 // Names is a list of names. A file may write one name without a list.
 type Names []string
 
-func (s *Names) decode(d *decoder, n *node, path string) {
-	switch n.kind {
-	case scalar:
-		*s = Names{n.text}
-	case sequence:
-		for i, item := range n.items {
-			if item.kind != scalar {
-				d.expected(item, join(path, strconv.Itoa(i)), "a name")
+func (s *Names) decode(d *decoder, n *Node, path string) {
+	switch n.Kind {
+	case Scalar:
+		*s = Names{n.Text}
+	case Sequence:
+		for i, item := range n.Items {
+			if item.Kind != Scalar {
+				d.expected(item, Join(path, strconv.Itoa(i)), "a name")
 				continue
 			}
-			*s = append(*s, item.text)
+			*s = append(*s, item.Text)
 		}
 	default:
 		d.expected(n, path, "a name or a list of names")

@@ -1,4 +1,4 @@
-package plan
+package document
 
 import (
 	"fmt"
@@ -50,24 +50,35 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxProblems limits the reported problems, because later problems often follow from the first
+// MaxProblems limits the reported problems, because later problems often follow from the first
 // ones.
-const maxProblems = 20
+const MaxProblems = 20
 
 // maxCollected limits the problems that are collected and sorted. Without it, a file of 50,000
 // mistakes takes seconds, because add compares each with all before it.
-const maxCollected = 50 * maxProblems
+const maxCollected = 50 * MaxProblems
 
-// add adds a problem unless it exists already: the points of a sweep share most values, and so
+// Add adds a problem unless it exists already: the points of a sweep share most values, and so
 // their problems.
+func (ps *Problems) Add(at Position, path, found, expected string) {
+	ps.add(Problem{at, path, found, expected})
+}
+
+// Merge adds problems that are new.
+func (ps *Problems) Merge(others Problems) {
+	for _, p := range others {
+		ps.add(p)
+	}
+}
+
 func (ps *Problems) add(p Problem) {
 	if len(*ps) < maxCollected && !slices.Contains(*ps, p) {
 		*ps = append(*ps, p)
 	}
 }
 
-// err returns the problems in order; nil if there are none.
-func (ps Problems) err() error {
+// Err returns the problems in order; nil if there are none.
+func (ps Problems) Err() error {
 	if len(ps) == 0 {
 		return nil
 	}
@@ -80,11 +91,11 @@ func (ps Problems) err() error {
 		}
 		return a.Column - b.Column
 	})
-	return ps[:min(len(ps), maxProblems)]
+	return ps[:min(len(ps), MaxProblems)]
 }
 
-// oneOf lists the possible values. If one is similar to the found value, oneOf suggests it.
-func oneOf(found string, possible []string) string {
+// OneOf lists the possible values. If one is similar to the found value, oneOf suggests it.
+func OneOf(found string, possible []string) string {
 	if len(possible) == 0 {
 		return "nothing"
 	}
