@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/cell/live"
+	"airtide/internal/units"
 	"airtide/internal/view/terminal"
 )
 
@@ -59,7 +59,7 @@ or of those of one process. On a terminal, tables are updated until Ctrl-C. In a
 				for _, s := range all {
 					var err error
 					if asJSON {
-						err = json.NewEncoder(&b).Encode(s)
+						err = units.NewJSONEncoder(&b).Encode(s)
 					} else {
 						err = writeCell(&b, s, t.Width, t.Colour)
 					}

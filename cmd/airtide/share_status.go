@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/share/statusfeed"
+	"airtide/internal/units"
 	"airtide/internal/view/terminal"
 )
 
@@ -108,7 +108,7 @@ func showAgents(
 
 func writeAgent(w io.Writer, r *statusfeed.Report, t *terminal.Terminal, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(w).Encode(r)
+		return units.NewJSONEncoder(w).Encode(r)
 	}
 	if err := r.Table(w, t.Width, t.Colour); err != nil {
 		return err

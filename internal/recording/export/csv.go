@@ -1,7 +1,6 @@
 package export
 
 import (
-	"encoding/csv"
 	"reflect"
 	"strconv"
 	"strings"
@@ -135,7 +134,7 @@ func (c *csvTables) finish() error {
 
 // csvTable writes rows. The parquet tags name its columns.
 type csvTable[Row any] struct {
-	writer  *csv.Writer
+	writer  *units.CSV
 	columns []csvColumn
 	cells   []string
 }
@@ -146,7 +145,7 @@ type csvColumn struct {
 }
 
 func newCSVTable[Row any](out *output) *csvTable[Row] {
-	t := &csvTable[Row]{writer: csv.NewWriter(out)}
+	t := &csvTable[Row]{writer: units.NewCSV(out)}
 	var header []string
 	for i, f := range reflect.VisibleFields(reflect.TypeFor[Row]()) {
 		name, kind, _ := strings.Cut(f.Tag.Get("parquet"), ",")
@@ -157,7 +156,7 @@ func newCSVTable[Row any](out *output) *csvTable[Row] {
 		t.columns = append(t.columns, csvColumn{field: i, timestamp: strings.HasPrefix(kind, "timestamp")})
 	}
 	t.cells = make([]string, len(header))
-	_ = t.writer.Write(header) // an error stays with the writer until close
+	_ = t.writer.Row(header...) // an error stays with the writer until close
 	return t
 }
 
@@ -166,7 +165,7 @@ func (t *csvTable[Row]) write(r *Row) error {
 	for i, c := range t.columns {
 		t.cells[i] = c.cell(v.Field(c.field))
 	}
-	return t.writer.Write(t.cells)
+	return t.writer.Row(t.cells...)
 }
 
 func (c csvColumn) cell(v reflect.Value) string {
@@ -186,10 +185,9 @@ func (c csvColumn) cell(v reflect.Value) string {
 	case v.Kind() == reflect.Bool:
 		return strconv.FormatBool(v.Bool())
 	}
-	return units.Cell(v.String())
+	return v.String()
 }
 
 func (t *csvTable[Row]) close() error {
-	t.writer.Flush()
-	return t.writer.Error()
+	return t.writer.Flush()
 }

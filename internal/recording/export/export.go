@@ -17,6 +17,7 @@ import (
 	"io"
 	"strings"
 
+	"airtide/internal/sys/file"
 	"airtide/internal/tcp"
 )
 
@@ -135,7 +136,7 @@ func New(format Format, path string, meta Meta, options Options) (*Exporter, err
 	}
 	if err != nil {
 		x.files.remove()
-		if _, taken := errors.AsType[takenError](err); taken {
+		if _, taken := errors.AsType[*file.ExistsError](err); taken {
 			return nil, err
 		}
 		return nil, fmt.Errorf("exporting to %s: %w", format, err)

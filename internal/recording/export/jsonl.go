@@ -11,13 +11,15 @@ import (
 // jsonLines writes one JSON object per line. Its field "type" is recording (the first line), flow,
 // sample, event or lost. Missing values are left out.
 type jsonLines struct {
-	meta   *Meta
-	out    *output
-	clock  wallClock
-	fields []tcp.Field
-	keys   [tcp.NumFields]string // `,"name":`
-	line   []byte
-	row    tcp.Sample
+	meta *Meta
+	out  *output
+	// encoder encodes all lines but those of samples.
+	encoder *json.Encoder
+	clock   wallClock
+	fields  []tcp.Field
+	keys    [tcp.NumFields]string // `,"name":`
+	line    []byte
+	row     tcp.Sample
 }
 
 func newJSONLines(files *outputs, path string, meta *Meta, o *Options) (encoder, error) {
@@ -26,6 +28,7 @@ func newJSONLines(files *outputs, path string, meta *Meta, o *Options) (encoder,
 		return nil, err
 	}
 	j := &jsonLines{meta: meta, out: out, clock: wallClock{meta: meta}, fields: o.fields()}
+	j.encoder = units.NewJSONEncoder(out)
 	for _, f := range j.fields {
 		j.keys[f] = `,"` + f.String() + `":`
 	}
@@ -37,12 +40,7 @@ func newJSONLines(files *outputs, path string, meta *Meta, o *Options) (encoder,
 }
 
 func (j *jsonLines) write(v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = j.out.Write(append(units.EscapeJSON(line), '\n'))
-	return err
+	return j.encoder.Encode(v)
 }
 
 // Flow writes a line at each announcement; the last one of a flow counts.

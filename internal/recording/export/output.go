@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/file"
 )
 
-// outputs are the files of one export. They are written under temporary names in the same folder
-// and renamed together at the end.
+// outputs are the files of one export. They get their names together, at the end.
 type outputs struct {
 	overwrite bool
 	stdout    io.Writer
@@ -23,148 +23,89 @@ type outputs struct {
 	madeDir   string // folder that this export created
 }
 
-// output is one file, or a stream that cannot be renamed: standard output, a named pipe, a device.
+// output is one file, or standard output.
 type output struct {
 	*bufio.Writer
-	path      string
-	temporary string   // "" for a stream
-	file      *os.File // nil for standard output
+	path string
+	file *file.Output // nil for standard output
 }
 
 // create opens an output. It fails early if the name is taken, before a long encoding.
 func (o *outputs) create(path string) (*output, error) {
 	out := &output{path: path}
-	switch info, err := os.Stat(path); {
-	case path == "-":
+	if path == "-" {
 		if o.stdout == nil {
 			return nil, errors.New("there is no standard output to write to")
 		}
 		out.path = "standard output"
-	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("%s is a directory: name a file with -o", path)
-	case err == nil && !info.Mode().IsRegular():
-		out.file, err = os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, fmt.Errorf("opening output: %w", err)
-		}
-	case err == nil && !o.overwrite:
-		return nil, takenError(path)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("opening output: %w", err)
-	default:
-		out.file, err = createTemporary(path)
-		if err != nil {
-			return nil, describe(path, err)
-		}
-		out.temporary = out.file.Name()
-	}
-	if out.file == nil {
-		out.Writer = bufio.NewWriterSize(named{out, o.stdout}, 1<<18)
 	} else {
-		out.Writer = bufio.NewWriterSize(named{out, out.file}, 1<<18)
+		f, err := file.Create(path, o.overwrite)
+		if errors.Is(err, unix.EISDIR) {
+			return nil, fmt.Errorf("%w: name a file with -o", err)
+		}
+		if err != nil {
+			return nil, advise(err)
+		}
+		out.file = f
 	}
+	out.Writer = bufio.NewWriterSize(unbuffered{out, o.stdout}, 1<<18)
 	o.files = append(o.files, out)
 	return out, nil
 }
 
-// createTemporary creates a file beside path, with an unpredictable name that does not exist yet.
-// Its mode follows the umask, which os.CreateTemp would not.
-func createTemporary(path string) (*os.File, error) {
-	for try := 0; ; try++ {
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%016x.partial", filepath.Base(path), rand.Uint64()))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if try < 100 && errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		return f, err
+// unbuffered writes to the file or to standard output. It adds a remedy to an error.
+type unbuffered struct {
+	out    *output
+	stdout io.Writer
+}
+
+func (u unbuffered) Write(p []byte) (int, error) {
+	if u.out.file != nil {
+		n, err := u.out.file.Write(p)
+		return n, advise(err)
 	}
-}
-
-// takenError says that a file exists already.
-type takenError string
-
-func (e takenError) Error() string {
-	return string(e) + " exists: choose another name or overwrite it with --force"
-}
-
-// Unwrap makes it an fs.ErrExist.
-func (takenError) Unwrap() error { return fs.ErrExist }
-
-// named adds the name of the file and a remedy to a write error.
-type named struct {
-	out *output
-	w   io.Writer
-}
-
-func (n named) Write(p []byte) (int, error) {
-	written, err := n.w.Write(p)
+	n, err := u.stdout.Write(p)
 	if err != nil {
-		err = describe(n.out.path, err)
+		var inner *fs.PathError
+		if errors.As(err, &inner) {
+			err = inner.Err
+		}
+		err = advise(fmt.Errorf("writing %s: %w", u.out.path, err))
 	}
-	return written, err
+	return n, err
 }
 
-// describe replaces the temporary file's name by the requested name and adds the remedy.
-func describe(path string, err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		err = pathError.Err
-	}
-	advice := ""
+// advise adds a remedy to an error of an output.
+func advise(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
-		advice = "; free some space, choose another place with -o, or export fewer fields or less time"
+		return fmt.Errorf("%w; free some space, choose another place with -o, or export fewer fields or less time", err)
 	case errors.Is(err, unix.EPIPE), errors.Is(err, io.ErrClosedPipe):
-		advice = "; the program that reads the output has ended"
+		return fmt.Errorf("%w; the program that reads the output has ended", err)
 	case errors.Is(err, fs.ErrNotExist):
-		advice = "; create the folder first"
+		return fmt.Errorf("%w; create the folder first", err)
 	}
-	return fmt.Errorf("writing %s: %w%s", path, err, advice)
+	return err
 }
 
-// publish flushes all files and gives them their names.
+// publish completes all files, and only then gives them their names.
 func (o *outputs) publish() error {
 	for _, f := range o.files {
 		if err := f.Flush(); err != nil {
 			return err
 		}
 		if f.file != nil {
-			if err := f.file.Close(); err != nil {
-				return describe(f.path, err)
+			if err := f.file.Finish(); err != nil {
+				return advise(err)
 			}
-			f.file = nil
 		}
 	}
 	for _, f := range o.files {
-		if f.temporary == "" {
-			continue
+		if f.file != nil {
+			if err := f.file.Publish(); err != nil {
+				return err
+			}
 		}
-		if err := o.rename(f.temporary, f.path); err != nil {
-			return err
-		}
-		f.temporary = ""
-	}
-	return nil
-}
-
-// rename fails if a file has appeared under the name, unless overwriting is allowed.
-func (o *outputs) rename(from, to string) error {
-	if !o.overwrite {
-		err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, unix.EEXIST):
-			return takenError(to)
-		}
-		// Some file systems, those of SD cards among them, cannot refuse to replace: look, then
-		// rename.
-		if _, err := os.Lstat(to); err == nil {
-			return takenError(to)
-		}
-	}
-	if err := os.Rename(from, to); err != nil {
-		return describe(to, err)
 	}
 	return nil
 }
@@ -173,12 +114,7 @@ func (o *outputs) rename(from, to string) error {
 func (o *outputs) remove() {
 	for _, f := range o.files {
 		if f.file != nil {
-			f.file.Close()
-			f.file = nil
-		}
-		if f.temporary != "" {
-			os.Remove(f.temporary)
-			f.temporary = ""
+			f.file.Discard()
 		}
 	}
 	if o.madeDir != "" {
@@ -210,8 +146,8 @@ func (o *outputs) createTables(path, extension string) (samples, events, flows *
 		}
 	}
 	if isDir && statErr != nil {
-		if err := os.Mkdir(path, 0o777); err != nil {
-			return nil, nil, nil, describe(path, err)
+		if err := os.Mkdir(path, 0o755); err != nil {
+			return nil, nil, nil, advise(err)
 		}
 		o.madeDir = path
 	}
@@ -229,10 +165,4 @@ func (o *outputs) createTables(path, extension string) (samples, events, flows *
 
 // isStream reports whether a path is standard output, a pipe or a device. A stream holds one table
 // and not three.
-func isStream(path string) bool {
-	if path == "-" {
-		return true
-	}
-	info, err := os.Stat(path)
-	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
-}
+func isStream(path string) bool { return path == "-" || file.IsStream(path) }

@@ -261,7 +261,7 @@ func TestFilesOfAnotherKindAreRefused(t *testing.T) {
 	if _, _, err := scanBytes(nil, ScanOptions{}); !errors.Is(err, ErrEmpty) {
 		t.Errorf("empty file: %v, want ErrEmpty", err)
 	}
-	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("directory: %v", err)
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {

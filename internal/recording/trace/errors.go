@@ -14,8 +14,6 @@ var (
 	ErrEmpty = errors.New("the recording is empty: it was stopped before anything was written")
 	// ErrLocked: another process writes the file.
 	ErrLocked = errors.New("is being written by another recording; choose another file, or stop that recording first")
-	// ErrExists: the file is there already.
-	ErrExists = errors.New("exists: choose another name or overwrite it with --force")
 
 	// errInterrupted: the context of a scan has ended.
 	errInterrupted = errors.New("interrupted")

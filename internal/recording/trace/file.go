@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -10,32 +9,25 @@ import (
 	"airtide/internal/sys/file"
 )
 
-// createFile opens a file to record to and locks it. Only its owner can read it, because it holds
-// addresses and process names. It does not follow a symbolic link.
-func createFile(path string, overwrite bool) (*os.File, error) {
-	flags := os.O_RDWR | os.O_CREATE | unix.O_NOFOLLOW
-	if !overwrite {
-		flags |= os.O_EXCL
-	} else if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+// createFile begins a file to record to and locks it. It has its name once the caller publishes it.
+func createFile(path string, overwrite bool) (*file.Output, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil: // it is missing, or file.Create reports the reason
+	case beingWritten(path):
+		return nil, fmt.Errorf("%s %w", path, ErrLocked)
+	case !overwrite:
+		return nil, &file.ExistsError{Path: path}
+	case !info.Mode().IsRegular():
 		return nil, ofFile(path, errNotRegular)
 	}
-	f, err := os.OpenFile(path, flags, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		if beingWritten(path) {
-			return nil, fmt.Errorf("%s %w", path, ErrLocked)
-		}
-		return nil, fmt.Errorf("%s %w", path, ErrExists)
-	}
+	f, err := file.Create(path, overwrite)
 	if err != nil {
-		return nil, ofFile(path, err)
+		return nil, err
 	}
-	if err := lock(f); err != nil {
-		f.Close()
+	if err := lock(f.File); err != nil {
+		f.Discard()
 		return nil, fmt.Errorf("%s %w", path, err)
-	}
-	if err := errors.Join(f.Chmod(0o600), f.Truncate(0)); err != nil {
-		f.Close()
-		return nil, ofFile(path, err)
 	}
 	return f, nil
 }
@@ -59,10 +51,6 @@ func locked(f *os.File) bool {
 }
 
 func beingWritten(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
 	f, err := file.Open(path)
 	if err != nil {
 		return false

@@ -29,9 +29,6 @@ func Open(path string) (*Reader, error) {
 		return nil, ofFile(path, err)
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNotRegular
-	}
 	if err != nil {
 		f.Close()
 		return nil, ofFile(path, err)

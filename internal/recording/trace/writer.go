@@ -76,10 +76,13 @@ func Create(path string, m Metadata, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := newWriter(path, f)
-	if err := w.start(m); err != nil {
-		f.Close()
-		os.Remove(path)
+	w := newWriter(path, f.File)
+	err = w.start(m)
+	if err == nil {
+		err = f.Publish()
+	}
+	if err != nil {
+		f.Discard()
 		return nil, err
 	}
 	return w, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,8 +97,8 @@ func TestKilledRecordingKeepsWhatWasFlushed(t *testing.T) {
 func TestExistingFileIsNotOverwrittenUnasked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.atr")
 	must(t, os.WriteFile(path, []byte("precious"), 0o600))
-	if _, err := Create(path, HostMetadata(), Options{}); !errors.Is(err, ErrExists) {
-		t.Errorf("error %v, want ErrExists", err)
+	if _, err := Create(path, HostMetadata(), Options{}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("error %v, want that it exists", err)
 	}
 	if content, _ := os.ReadFile(path); string(content) != "precious" {
 		t.Fatalf("the file now holds %q", content)

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"airtide/internal/share/control"
+	"airtide/internal/sys/file"
 )
 
 // Handler receives recorded sessions and steps in order.
@@ -21,12 +21,12 @@ type Handler struct {
 // Replay reads a recording. If it was cut off, for example by a killed agent, Replay ends with its
 // last whole line.
 func Replay(path string, h Handler) error {
-	file, err := os.Open(path)
+	log, err := file.Open(path)
 	if err != nil {
 		return fmt.Errorf("reading a step log: %w", err)
 	}
-	defer file.Close()
-	if err := replay(file, h); err != nil {
+	defer log.Close()
+	if err := replay(log, h); err != nil {
 		return fmt.Errorf("reading step log %s: %w", path, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -69,13 +70,39 @@ func strip(out control.Outputs) (numbers []any) {
 		out.View.TotalBps)
 }
 
+func TestCreateFollowsNoPlantedLink(t *testing.T) {
+	dir := t.TempDir()
+	victim := filepath.Join(dir, "victim")
+	path := filepath.Join(dir, "steps.json.gz")
+	if err := os.WriteFile(victim, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim, path); err != nil {
+		t.Fatal(err)
+	}
+	w, err := steplog.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Begin(control.Config{})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(victim); err != nil || string(text) != "precious" {
+		t.Errorf("the victim has %q, %v", text, err)
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the log is %v, %v", info.Mode(), err)
+	}
+}
+
 func TestNoSpaceIsLeft(t *testing.T) {
 	w, err := steplog.Create("/dev/full")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Begin(control.Config{})
-	const want = "recording steps: write /dev/full: no space left on device"
+	const want = "recording steps: writing /dev/full: no space left on device"
 	if err := w.Close(); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %q", err, want)
 	}

@@ -5,16 +5,16 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"os"
 	"time"
 
 	"airtide/internal/share/control"
+	"airtide/internal/sys/file"
 )
 
 // Writer records steps in a file. The first error ends the recording, and Close returns it. A
 // Writer is not safe for concurrent use.
 type Writer struct {
-	file    *os.File
+	file    *file.Output
 	zip     *gzip.Writer
 	encoder *json.Encoder
 	peers   peers
@@ -22,13 +22,17 @@ type Writer struct {
 	err     error
 }
 
-// Create begins a recording in a file that only its owner can read.
+// Create begins a recording in a new file that only its owner can read. It replaces an old one.
 func Create(path string) (*Writer, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	out, err := file.Create(path, true)
 	if err != nil {
 		return nil, fmt.Errorf("recording steps: %w", err)
 	}
-	w := &Writer{file: file, zip: gzip.NewWriter(file), aliases: aliases{}}
+	if err := out.Publish(); err != nil { // a log is useful from its first step on
+		out.Discard()
+		return nil, fmt.Errorf("recording steps: %w", err)
+	}
+	w := &Writer{file: out, zip: gzip.NewWriter(out), aliases: aliases{}}
 	w.encoder = json.NewEncoder(w.zip)
 	return w, nil
 }

@@ -2,7 +2,6 @@ package file
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,16 +35,16 @@ type Output struct {
 // Create begins an output. If the name is taken and overwrite is not set, it returns an ExistsError
 // before any work. A link is never followed: with overwrite, Publish replaces the link itself.
 func Create(path string, overwrite bool) (*Output, error) {
-	stream, err := openStream(path)
-	if err != nil {
-		return nil, ofPath("", path, err)
-	}
-	if stream != nil {
+	if IsStream(path) {
+		stream, err := openStream(path)
+		if err != nil {
+			return nil, ofPath("", path, err)
+		}
 		return &Output{File: stream, path: path, stream: true}, nil
 	}
 	info, err := os.Lstat(path)
 	if err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s: it is a folder", path)
+		return nil, ofPath("", path, unix.EISDIR)
 	}
 	if err == nil && !overwrite {
 		return nil, &ExistsError{path}
@@ -85,14 +84,20 @@ func (o *Output) Publish() error {
 	return nil
 }
 
-// Commit syncs and closes the output, and gives it its name. After an error the old file stays and
-// nothing is left of the new one.
-func (o *Output) Commit() error {
+// Finish syncs and closes the output. An output of several files finishes all before it publishes
+// the first.
+func (o *Output) Finish() error {
 	var err error
 	if !o.stream {
 		err = o.Sync()
 	}
-	err = errors.Join(err, o.Close())
+	return ofPath(writing, o.path, errors.Join(err, o.Close()))
+}
+
+// Commit finishes and publishes the output. After an error the old file stays and nothing is left
+// of the new one.
+func (o *Output) Commit() error {
+	err := o.Finish()
 	if err == nil {
 		err = o.Publish()
 	}
@@ -140,20 +145,29 @@ var descriptors = map[string]bool{"/dev": true, "/dev/fd": true, "/proc/self/fd"
 // openWait is the longest wait for the reader of a pipe.
 const openWait = time.Second
 
-// openStream opens a pipe, a character device or an open descriptor to write. It returns nil for
-// all other paths. A block device is refused, and so is a link to a device, which may be planted.
-func openStream(path string) (*os.File, error) {
-	flags := os.O_WRONLY | os.O_APPEND | safely | unix.O_NOFOLLOW
+// IsStream reports whether Create writes a path in place: that of a pipe, of a device or of an open
+// descriptor. A link to a device is none, because it may be planted.
+func IsStream(path string) bool {
+	if ofDescriptor(path) {
+		return true
+	}
 	info, err := os.Lstat(path)
-	if err == nil && info.Mode()&fs.ModeSymlink != 0 && descriptors[filepath.Dir(filepath.Clean(path))] {
-		flags &^= unix.O_NOFOLLOW
-		info, err = os.Stat(path)
-	} else if err == nil && (info.Mode().IsRegular() || info.IsDir() || info.Mode()&fs.ModeSymlink != 0) {
-		return nil, nil
+	return err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0
+}
+
+// ofDescriptor reports whether a path is a link of the kernel to an open file.
+func ofDescriptor(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0 && descriptors[filepath.Dir(filepath.Clean(path))]
+}
+
+// openStream opens a stream to write. It refuses block devices and sockets.
+func openStream(path string) (*os.File, error) {
+	flags := os.O_WRONLY | os.O_APPEND | safely
+	if !ofDescriptor(path) {
+		flags |= unix.O_NOFOLLOW
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}

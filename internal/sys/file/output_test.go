@@ -179,7 +179,7 @@ func TestADescriptorIsAStreamAndAPlantedLinkToADeviceIsNone(t *testing.T) {
 func TestErrorsOfAnOutputNameItsPathOnce(t *testing.T) {
 	dir := t.TempDir()
 	for path, want := range map[string]string{
-		dir:                          dir + ": it is a folder",
+		dir:                          dir + ": is a directory",
 		filepath.Join(dir, "no/out"): filepath.Join(dir, "no/out") + ": no such file or directory",
 	} {
 		if _, err := Create(path, true); err == nil || err.Error() != want {

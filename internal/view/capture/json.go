@@ -49,9 +49,9 @@ func (l *List) Add(value any) error {
 	l.Printed++
 	if l.Printed == 1 {
 		l.out = bufio.NewWriter(l.Terminal.Out)
-		_, err = fmt.Fprintf(l.out, "{\n  %q: [\n    %s", l.Name, text)
+		_, err = fmt.Fprintf(l.out, "{\n  %q: [\n    %s", l.Name, units.EscapeJSON(text))
 	} else {
-		_, err = fmt.Fprintf(l.out, ",\n    %s", text)
+		_, err = fmt.Fprintf(l.out, ",\n    %s", units.EscapeJSON(text))
 	}
 	return err
 }
@@ -68,7 +68,7 @@ func (l *List) End(rest any) error {
 	} else {
 		fmt.Fprint(l.out, "\n  ],")
 	}
-	fmt.Fprintf(l.out, "%s\n", text[1:])
+	fmt.Fprintf(l.out, "%s\n", units.EscapeJSON(text[1:]))
 	return l.out.Flush()
 }
 

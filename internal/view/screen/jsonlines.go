@@ -125,17 +125,19 @@ func eventName(e *tcp.Event) string {
 // lineWriter writes JSON lines from the source's goroutine (events) and the ticker's (status and
 // flows).
 type lineWriter struct {
-	mu    sync.Mutex
-	out   *bufio.Writer
-	table *Table
-	clock Clock
+	mu      sync.Mutex
+	out     *bufio.Writer
+	encoder *json.Encoder // to out
+	table   *Table
+	clock   Clock
 	// fromNs is the time before which events are not written.
 	fromNs int64
 	tcp.Discard
 }
 
 func newLineWriter(w io.Writer, t *Table, clock Clock) *lineWriter {
-	return &lineWriter{out: bufio.NewWriterSize(w, 1<<16), table: t, clock: clock}
+	out := bufio.NewWriterSize(w, 1<<16)
+	return &lineWriter{out: out, encoder: units.NewJSONEncoder(out), table: t, clock: clock}
 }
 
 // Event writes a line at once into the buffer.
@@ -173,11 +175,7 @@ func (l *lineWriter) round(s Sort, f Filter) error {
 }
 
 func (l *lineWriter) line(v any) error {
-	b, err := json.Marshal(v)
-	if err == nil {
-		_, err = l.out.Write(append(units.EscapeJSON(b), '\n'))
-	}
-	if err != nil {
+	if err := l.encoder.Encode(v); err != nil {
 		return fmt.Errorf("writing JSON lines: %w", err)
 	}
 	return nil
