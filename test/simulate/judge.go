@@ -66,7 +66,7 @@ func (c *Cell) State() (State, error) {
 	c.judged = c.now
 	s.Jain = fairness.NormalisedJain(greedy, alone)
 	s.Uneven = fairness.Distance(1, greedy, equalAirtime(greedy, alone), nil)
-	reference := control.NewController(control.Options{})
+	reference := control.NewShareController(control.Options{})
 	within, known := 0, 0
 	for i, t := range here {
 		d, err := reference.Step(c.now, i, all)

@@ -64,7 +64,7 @@ func TestWindowsAreWholeWhereSharesAreAlike(t *testing.T) {
 				MinRTT: 2 * time.Millisecond, Single: c.single,
 			})
 		}
-		d, err := NewController(Options{}).Step(time.Second, 0, all)
+		d, err := NewShareController(Options{}).Step(time.Second, 0, all)
 		if err != nil || d.Whole != c.whole {
 			t.Errorf("%s: whole %v, %v", c.what, d.Whole, err)
 		}

@@ -38,7 +38,7 @@ type testStation struct {
 	acks     []testAck
 	acked    int // since the last report
 
-	control  *Controller
+	control  *ShareController
 	decision Decision
 }
 
@@ -60,7 +60,7 @@ func newTestCell(wire float64, stations ...testStation) *testCell {
 	for i := range stations {
 		s := &stations[i]
 		s.window = 1000 // as without control
-		s.control = NewController(Options{})
+		s.control = NewShareController(Options{})
 		c.stations = append(c.stations, s)
 	}
 	return c

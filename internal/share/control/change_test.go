@@ -138,7 +138,7 @@ func TestALongerPathIsTakenForAWireOnlyUntilAllHoldBack(t *testing.T) {
 // Who has found while all held back that its path is longer does not wait for what the others
 // found, which is in their next reports.
 func TestALongerPathIsKnownBeforeOthersSaySo(t *testing.T) {
-	c := NewController(Options{})
+	c := NewShareController(Options{})
 	all := greedy(20e6, 20e6)
 	for i := range all {
 		all[i].MinRTT = 2 * time.Millisecond

@@ -26,7 +26,7 @@ type Core struct {
 	drop       rateDrop
 	baseRTT    rttProbe // base RTTs and foreign queues
 	benefit    benefit
-	targets    *Controller
+	shares     *ShareController
 	decision   Decision // the last one
 	windows    windowController
 
@@ -59,8 +59,9 @@ const (
 
 // New returns the core of a terminal.
 func New(c Config) *Core {
-	core := &Core{config: c, targets: NewController(c.Options), schedule: probe.New(c.Session)}
+	core := &Core{config: c, shares: NewShareController(c.Options), schedule: probe.New(c.Session)}
 	core.standalone.options = &core.config.Options
+	core.windows = windowController{flows: &core.flows, queues: &core.baseRTT, options: &core.config.Options}
 	return core
 }
 
@@ -114,7 +115,7 @@ func (c *Core) step(now time.Duration, in Inputs) (out Outputs) {
 
 // reset forgets the state of a cell that the terminal left. Base RTTs are measured anew.
 func (c *Core) reset() {
-	c.targets = NewController(c.config.Options)
+	c.shares = NewShareController(c.config.Options)
 	c.decision = Decision{}
 	c.schedule = probe.New(c.config.Session)
 	c.probe = probeState{}
@@ -129,7 +130,7 @@ func (c *Core) reset() {
 func (c *Core) updateFlows(now time.Duration, in Inputs) {
 	c.flows.Update(now, in.Flows, &in.Host)
 	c.baseRTT.prune(&c.flows)
-	c.windows.prune(&c.flows)
+	c.windows.prune()
 	c.host = in.Host
 	c.counts.Retransmissions += uint32(in.Host.Retransmits)
 	for code := range c.counts.Errors {
@@ -153,9 +154,9 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 		}
 	}
 	if sends {
-		c.targets.NewSender()
+		c.shares.NewSender()
 	}
-	c.targets.SetForeign(c.baseRTT.foreign())
+	c.shares.SetForeign(c.baseRTT.foreign())
 	c.benefit.trackForeign(now, &c.baseRTT)
 	base, mean := c.flows.RTTs()
 	c.probe.baseRTT = base
@@ -164,7 +165,7 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 		Delay: mean - base, RTT: base, Mean: c.probe.meanRTT,
 	})
 	if found {
-		c.targets.ResetCorrection()
+		c.shares.ResetCorrection()
 	}
 	if before.Kind == message.RTTProbe {
 		c.baseRTT.sample(now, step, before.Begin, c.probe.meanRTT, &c.flows)
@@ -187,7 +188,7 @@ func (c *Core) concludeRTTProbe(now time.Duration, in Inputs) {
 	foreignBefore := c.baseRTT.foreignHere()
 	longer := c.baseRTT.conclude(&c.flows, c.probeQueue(in.Peers))
 	if longer {
-		c.targets.LongerPath()
+		c.shares.LongerPath()
 		c.decision = Decision{} // it is made anew at once, while windows may come back at once
 	}
 	foreign, missed := c.baseRTT.foreignHere(), c.baseRTT.missed()
@@ -237,9 +238,11 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 	}
 	switch c.config.Policy {
 	case EqualCapPolicy:
-		return c.equalCap(now, in, v), ""
+		c.setEqualShare(in, v)
+		return c.windows.equalCap(c.windowStep(now), c.host.MeanRTT), ""
 	case EqualRangePolicy:
-		return c.equalRange(now, in, v), ""
+		c.setEqualShare(in, v)
+		return c.windows.equalRange(c.windowStep(now), c.host.MeanRTT), ""
 	}
 	all := c.terminals(now, in)
 	c.compareBenefit(now, in, all)
@@ -248,7 +251,7 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 	}
 	if c.decision.Share == 0 || c.probe.settled(now) {
 		var err error
-		c.decision, err = c.targets.Step(now, 0, all)
+		c.decision, err = c.shares.Step(now, 0, all)
 		if err != nil {
 			return b, err.Error()
 		}
@@ -264,9 +267,38 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 	if !math.IsInf(d.Capacity, 1) {
 		v.WireBps = d.Capacity
 	}
-	b = c.shareWindows(now, d)
-	c.overrideForProbe(now, &b)
+	b = c.windows.ofShare(c.windowStep(now), d, c.standaloneRate())
+	c.probeWindows(now).override(&b)
 	return b, ""
+}
+
+// windowStep returns the inputs of the windows. They follow the share of this step.
+func (c *Core) windowStep(now time.Duration) windowStep {
+	return windowStep{
+		now: now, elapsed: c.elapsed, settled: c.probe.settled(now), share: c.share, queue: c.decision.QueueTarget,
+	}
+}
+
+// probeWindows returns the state of probes for the windows.
+func (c *Core) probeWindows(now time.Duration) probeWindows {
+	return probeWindows{
+		active: c.probe.active, resumes: c.probe.ended > 0 && now-c.probe.ended < resumeTime,
+		factor: c.standalone.Window(), unknown: c.measuresStandalone() && !c.standalone.Known(),
+	}
+}
+
+// setEqualShare divides the capacity equally among the sending terminals.
+func (c *Core) setEqualShare(in Inputs, v *View) {
+	n := 1
+	for i := range in.Peers {
+		if in.Peers[i].Report.UploadKbps > 0 {
+			n++
+		}
+	}
+	c.share = c.config.CapacityBps / float64(n)
+	v.ShareBps = c.share
+	v.TotalBps = c.config.CapacityBps
+	v.Correction = 1
 }
 
 // proposeProbe asks the peers for a probe if one is needed: an RTT probe, a rate probe or a release

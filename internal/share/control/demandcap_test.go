@@ -18,7 +18,7 @@ func greedy(rates ...float64) (all []Terminal) {
 // TestUnusedSharesGoToTheOthers: who delivers a small part of its share for seconds keeps four
 // times what it delivers, and gets more as it does.
 func TestUnusedSharesGoToTheOthers(t *testing.T) {
-	c := NewController(Options{})
+	c := NewShareController(Options{})
 	now := time.Duration(0)
 	step := func(length time.Duration, rates ...float64) (own float64) {
 		for end := now + length; now < end; {
@@ -46,7 +46,7 @@ func TestUnusedSharesGoToTheOthers(t *testing.T) {
 
 // TestABeginnerFindsRoom: an idle terminal that begins has its share at once.
 func TestABeginnerFindsRoom(t *testing.T) {
-	c := NewController(Options{})
+	c := NewShareController(Options{})
 	all := greedy(80e6, 0)
 	all[1].Demand = 0
 	var alone, beside Decision

@@ -19,7 +19,7 @@ func TestOnALongPathWindowsGrowInBurstsThatAreNoWire(t *testing.T) {
 		{200 * time.Millisecond, 20 * time.Millisecond, false},
 		{200 * time.Millisecond, 100 * time.Millisecond, true},
 	} {
-		k := NewController(Options{})
+		k := NewShareController(Options{})
 		// The first one's window grows.
 		all := greedyAt([]float64{599e6, 338e6, 52e6, 52e6}, []float64{20e6, 50e6, 9e6, 9e6}, c.base, c.base+c.delay)
 		wire := false
@@ -44,7 +44,7 @@ func TestNoWireIsFoundByOldReports(t *testing.T) {
 		2 * time.Second:        startTime + 2*time.Second + wireConfirm,
 		time.Minute:            startTime + maxReportAge + wireConfirm,
 	} {
-		c := NewController(Options{})
+		c := NewShareController(Options{})
 		all := make([]Terminal, 16)
 		for i := range all {
 			all[i] = Terminal{

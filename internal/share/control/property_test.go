@@ -331,7 +331,7 @@ func TestAllComputeTheSameShares(t *testing.T) {
 		airtime := 0.0
 		total := math.NaN()
 		for own := range all {
-			d, err := control.NewController(control.Options{}).Step(walk.Now, own, all)
+			d, err := control.NewShareController(control.Options{}).Step(walk.Now, own, all)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}

@@ -5,12 +5,26 @@ import (
 	"time"
 
 	"airtide/internal/share/flow"
+	"airtide/internal/share/message"
+	"airtide/internal/share/probe"
 )
 
 // windowController divides a terminal's share into windows of its flows.
 type windowController struct {
+	flows   *flow.Set // of the terminal
+	queues  *rttProbe // foreign queues
+	options *Options
 	balance directionBalance
 	foreign map[flow.Key]*foreignWindow
+}
+
+// windowStep is a step of the windows.
+type windowStep struct {
+	now     time.Duration
+	elapsed time.Duration // since the step before
+	settled bool          // no probe runs or has just ended
+	share   float64       // of the terminal, in bit/s
+	queue   time.Duration // queue target
 }
 
 func (w *windowController) reset() {
@@ -21,9 +35,9 @@ func (w *windowController) reset() {
 	}
 }
 
-func (w *windowController) prune(flows *flow.Set) {
+func (w *windowController) prune() {
 	for key := range w.foreign {
-		if flows.Flow(key.ID) == nil {
+		if w.flows.Flow(key.ID) == nil {
 			delete(w.foreign, key)
 		}
 	}
@@ -39,6 +53,151 @@ func (w *windowController) foreignWindow(key flow.Key) *foreignWindow {
 	return w.foreign[key]
 }
 
+// ofShare gives each flow its part of the terminal's share. If the share is 0 although the terminal
+// has something to carry, its flows keep the smallest windows. standalone is the terminal's
+// standalone rate in bit/s.
+func (w *windowController) ofShare(s windowStep, d Decision, standalone float64) (b bounds) {
+	if d.Share == 0 && w.flows.Demand(standalone) == 0 {
+		return b
+	}
+	share := max(d.Share, 1)
+	parts := w.directionShares(share)
+	forSend, forReceive := w.balance.Step(s.elapsed,
+		Direction{Share: parts[0], Rate: w.flows.Send.Rate, Limited: w.flows.Send.Greedy},
+		Direction{Share: parts[1], Rate: w.flows.Receive.Rate, Limited: w.flows.Receive.Greedy})
+	sent := func(part float64, base time.Duration) float64 { return forSend * d.Window(part, base) }
+	for _, one := range w.ofDirection(s, false, parts[0]/share, d.Whole, sent) {
+		b.addSend(one)
+	}
+	received := func(part float64, base time.Duration) float64 { return forReceive * d.Window(part, base) }
+	for _, one := range w.ofDirection(s, true, parts[1]/share, d.Whole, received) {
+		b.addReceive(one)
+	}
+	return b
+}
+
+// directionShares splits a rate in bit/s between sending and receiving, by demand.
+func (w *windowController) directionShares(rate float64) []float64 {
+	return Split(rate, []float64{w.flows.Send.Demand(rate), w.flows.Receive.Demand(rate)})
+}
+
+// equalCap bounds every sending flow by the window that an equal part of the capacity needs. rtt is
+// the mean RTT of sending flows.
+func (w *windowController) equalCap(s windowStep, rtt time.Duration) (b bounds) {
+	for _, one := range w.ofDirection(s, false, 1, false, func(part float64, base time.Duration) float64 {
+		return EqualCap(s.share*part, base, rtt)
+	}) {
+		b.addSend(one)
+	}
+	return b
+}
+
+// equalRange bounds every sending flow from below and above, around the window that an equal part
+// of the capacity needs at the measured RTT.
+func (w *windowController) equalRange(s windowStep, rtt time.Duration) (b bounds) {
+	for _, one := range w.ofDirection(s, false, 1, false, func(part float64, base time.Duration) float64 {
+		_, greatest := EqualRange(s.share*part, max(rtt, base))
+		return greatest
+	}) {
+		least := one.bytes * rangeFloor / rangeCap / float64(one.flow.MSS)
+		b.addSend(one)
+		bound := &b.send[len(b.send)-1]
+		bound.Least = uint32(min(max(least, LeastWindow), float64(bound.Packets)))
+	}
+	return b
+}
+
+// window is the window of one direction of one flow.
+type window struct {
+	flow  *flow.Flow
+	bytes float64
+}
+
+// ofDirection returns the windows of the active flows of a direction: those of a part of the share,
+// or greater ones beside foreign queues. whole rounds their sum to whole A-MPDUs.
+func (w *windowController) ofDirection(
+	s windowStep, receive bool, part float64, whole bool, bytes func(part float64, base time.Duration) float64,
+) []window {
+	all := w.divide(s, receive, part, bytes)
+	if whole {
+		roundToAggregates(all)
+	}
+	elapsed := s.elapsed
+	if !s.settled {
+		elapsed = 0
+	}
+	for i, one := range all {
+		key := flow.Key{ID: one.flow.ID, Receive: receive}
+		d := one.flow.Direction(receive)
+		foreignRTT, missed := w.queues.foreignRTT(key, d)
+		if foreignRTT > 0 && w.options.off(ForeignWindow) {
+			all[i].bytes = math.MaxInt32 // as if it was not bounded
+			continue
+		}
+		f := w.foreignWindow(key)
+		least := foreignPackets * float64(one.flow.MSS) / float64(len(all))
+		all[i].bytes = max(one.bytes, f.update(elapsed, s.queue, d, foreignRTT, missed, least))
+		if elapsed > 0 {
+			f.before = all[i].bytes
+		}
+	}
+	return all
+}
+
+// divide divides a part of the share among the active flows of a direction: by demand, but at least
+// an equal part each, so that new flows can grow. A flow that has carried nothing yet is left out.
+// bytes returns the window of a part of the share with a base RTT.
+func (w *windowController) divide(
+	s windowStep, receive bool, part float64, bytes func(part float64, base time.Duration) float64,
+) (all []window) {
+	var demands []float64
+	for _, f := range w.flows.All() {
+		if d := f.Direction(receive); d.Active(s.now) {
+			all = append(all, window{flow: f})
+			demands = append(demands, d.Demand(s.now, part*s.share))
+		}
+	}
+	parts := Split(1, relative(demands, part*s.share))
+	for i, one := range all {
+		all[i].bytes = bytes(part*max(parts[i], 1/float64(len(all))), one.flow.Direction(receive).BaseRTT)
+	}
+	return all
+}
+
+// roundToAggregates brings the sum of all windows to whole A-MPDUs if it is near. Each window
+// changes in proportion. The greatest window gets the packets that remain.
+func roundToAggregates(all []window) {
+	total := 0.0
+	greatest := 0
+	for i, one := range all {
+		total += one.bytes / float64(one.flow.MSS)
+		if one.bytes > all[greatest].bytes {
+			greatest = i
+		}
+	}
+	whole := WholeAggregates(total)
+	if whole == total {
+		return
+	}
+	left := whole
+	for i, one := range all {
+		packets := math.Floor(whole / total * one.bytes / float64(one.flow.MSS))
+		all[i].bytes = packets * float64(one.flow.MSS)
+		left -= packets
+	}
+	all[greatest].bytes += left * float64(all[greatest].flow.MSS)
+}
+
+// relative turns demands into parts of a rate.
+func relative(demands []float64, rate float64) []float64 {
+	for i := range demands {
+		if rate > 0 {
+			demands[i] /= rate
+		}
+	}
+	return demands
+}
+
 // bounds holds congestion windows of sending flows and receive windows of receiving flows.
 type bounds struct {
 	send    []SendBound
@@ -51,6 +210,18 @@ type receiveBound struct {
 }
 
 var noBounds bounds
+
+func (b *bounds) addSend(w window) {
+	b.send = append(b.send, SendBound{
+		Local: w.flow.Local, Remote: w.flow.Remote,
+		Packets: uint32(min(max(w.bytes/float64(w.flow.MSS), LeastWindow), math.MaxInt32)),
+	})
+}
+
+func (b *bounds) addReceive(w window) {
+	bytes := min(max(w.bytes, LeastWindow*float64(w.flow.MSS)), math.MaxInt32)
+	b.receive = append(b.receive, receiveBound{w.flow, uint32(bytes)})
+}
 
 // list copies bounds to the outputs, and notes which receive windows are in force.
 func (c *Core) list(b bounds, out *Outputs) {
@@ -65,162 +236,87 @@ func (c *Core) list(b bounds, out *Outputs) {
 		out.View.Receive = append(out.View.Receive, bound)
 	}
 	for _, f := range c.flows.All() {
-		f.ReceiveBound = bytes[f]
-		if f.Receive.ActiveUntil > 0 {
+		if f.ReceiveBound = bytes[f]; f.Receive.ActiveUntil > 0 {
 			out.Receive = append(out.Receive, ReceiveBound{Local: f.Local, Remote: f.Remote, Bytes: f.ReceiveBound})
 		}
 	}
 }
 
-// shareWindows gives each flow its part of the terminal's share. If the share is 0 although the
-// terminal has something to carry, its flows keep the smallest windows.
-func (c *Core) shareWindows(now time.Duration, d Decision) (b bounds) {
-	if d.Share == 0 && c.flows.Demand(c.standaloneRate()) == 0 {
-		return b
-	}
-	send, receive := &c.flows.Send, &c.flows.Receive
-	share := max(d.Share, 1)
-	parts := Split(share, []float64{send.Demand(share), receive.Demand(share)})
-	forSend, forReceive := c.windows.balance.Step(c.elapsed,
-		Direction{Share: parts[0], Rate: send.Rate, Limited: send.Greedy},
-		Direction{Share: parts[1], Rate: receive.Rate, Limited: receive.Greedy})
-	sent := func(part float64, base time.Duration) float64 { return forSend * d.Window(part, base) }
-	for _, w := range c.flowWindows(now, false, parts[0]/share, d.Whole, sent) {
-		b.addSend(w)
-	}
-	received := func(part float64, base time.Duration) float64 { return forReceive * d.Window(part, base) }
-	for _, w := range c.flowWindows(now, true, parts[1]/share, d.Whole, received) {
-		bytes := uint32(min(max(w.bytes, LeastWindow*float64(w.flow.MSS)), math.MaxInt32))
-		b.receive = append(b.receive, receiveBound{w.flow, bytes})
-	}
-	return b
+const (
+	// unknownPackets is the least sum of a terminal's windows while its standalone rate is unknown:
+	// an A-MPDU. With less, the rate would show the window and not the radio.
+	unknownPackets = AggregatePackets
+	// rttProbePackets is the window in an RTT probe. With four packets a loss is still repaired
+	// without a timeout.
+	rttProbePackets = 4
+	// resumeTime is how long after a probe lower bounds restore the windows at once. Afterwards
+	// they would grow by slow start or not at all.
+	resumeTime = 200 * time.Millisecond
+)
+
+// probeWindows decides the windows of a probe.
+type probeWindows struct {
+	active  probe.Active
+	resumes bool    // a probe has just ended
+	factor  float64 // of windows in the terminal's own rate probe
+	unknown bool    // the standalone rate is measured, and no rate probe gave a result
 }
 
-// equalShare divides the capacity equally among the sending terminals, in bit/s.
-func (c *Core) equalShare(in Inputs, v *View) float64 {
-	n := 1
-	for i := range in.Peers {
-		if in.Peers[i].Report.UploadKbps > 0 {
-			n++
+// holdsBack reports whether the terminal holds back for the probe of somebody.
+func (p probeWindows) holdsBack() bool {
+	return p.active.Kind == message.RTTProbe || p.active.Kind == message.RateProbe && !p.active.Own
+}
+
+// override replaces bounds by those of a probe, or of the time just after one.
+func (p probeWindows) override(b *bounds) {
+	if p.unknown {
+		b.raiseTo(unknownPackets)
+	}
+	switch {
+	case p.active.Kind == message.RateProbe && p.active.Own:
+		for i := range b.send {
+			b.send[i].Packets = uint32(min(p.factor*float64(b.send[i].Packets), math.MaxInt32))
 		}
-	}
-	c.share = c.config.CapacityBps / float64(n)
-	v.ShareBps = c.share
-	v.TotalBps = c.config.CapacityBps
-	v.Correction = 1
-	return c.share
-}
-
-// equalCap bounds every sending flow by the window that an equal part of the capacity needs.
-func (c *Core) equalCap(now time.Duration, in Inputs, v *View) (b bounds) {
-	share := c.equalShare(in, v)
-	for _, w := range c.flowWindows(now, false, 1, false, func(part float64, base time.Duration) float64 {
-		return EqualCap(share*part, base, c.host.MeanRTT)
-	}) {
-		b.addSend(w)
-	}
-	return b
-}
-
-// equalRange bounds every sending flow from below and above, around the window that an equal part
-// of the capacity needs at the measured RTT.
-func (c *Core) equalRange(now time.Duration, in Inputs, v *View) (b bounds) {
-	share := c.equalShare(in, v)
-	for _, w := range c.flowWindows(now, false, 1, false, func(part float64, base time.Duration) float64 {
-		_, greatest := EqualRange(share*part, max(c.host.MeanRTT, base))
-		return greatest
-	}) {
-		least := w.bytes * rangeFloor / rangeCap / float64(w.flow.MSS)
-		b.addSend(w)
-		bound := &b.send[len(b.send)-1]
-		bound.Least = uint32(min(max(least, LeastWindow), float64(bound.Packets)))
-	}
-	return b
-}
-
-func (b *bounds) addSend(w window) {
-	b.send = append(b.send, SendBound{
-		Local: w.flow.Local, Remote: w.flow.Remote,
-		Packets: uint32(min(max(w.bytes/float64(w.flow.MSS), LeastWindow), math.MaxInt32)),
-	})
-}
-
-// window is the window of one direction of one flow.
-type window struct {
-	flow  *flow.Flow
-	bytes float64
-}
-
-// flowWindows divides a part of the share among the active flows of a direction: by demand, but at
-// least an equal part each, so that new flows can grow. A flow that has carried nothing yet is not
-// bounded. bytes returns the window of a part of the share with a base RTT.
-func (c *Core) flowWindows(
-	now time.Duration, receive bool, part float64, whole bool, bytes func(part float64, base time.Duration) float64,
-) (all []window) {
-	var demands []float64
-	for _, f := range c.flows.All() {
-		if d := f.Direction(receive); d.Active(now) {
-			all = append(all, window{flow: f})
-			demands = append(demands, d.Demand(now, part*c.share))
+		for i := range b.receive {
+			b.receive[i].bytes = uint32(min(p.factor*float64(b.receive[i].bytes), math.MaxInt32))
 		}
-	}
-	parts := Split(1, relative(demands, part*c.share))
-	elapsed := c.elapsed
-	if !c.probe.settled(now) {
-		elapsed = 0
-	}
-	for i, w := range all {
-		all[i].bytes = bytes(part*max(parts[i], 1/float64(len(all))), w.flow.Direction(receive).BaseRTT)
-	}
-	if whole {
-		roundToAggregates(all)
-	}
-	for i, w := range all {
-		key, d := flow.Key{ID: w.flow.ID, Receive: receive}, w.flow.Direction(receive)
-		foreignRTT, missed := c.baseRTT.foreignRTT(key, d)
-		if foreignRTT > 0 && c.config.Options.off(ForeignWindow) {
-			all[i].bytes = math.MaxInt32 // as if it was not bounded
-			continue
+		b.raiseTo(RateProbePackets)
+		b.restoreAtOnce()
+	case p.active.Kind == message.RateProbe:
+		for i := range b.send {
+			b.send[i].Pause = true
 		}
-		f := c.windows.foreignWindow(key)
-		least := foreignPackets * float64(w.flow.MSS) / float64(len(all))
-		all[i].bytes = max(w.bytes, f.update(elapsed, c.decision.QueueTarget, d, foreignRTT, missed, least))
-		if elapsed > 0 {
-			f.before = all[i].bytes
+		for i := range b.receive {
+			b.receive[i].bytes = uint32(b.receive[i].flow.MSS)
 		}
+	case p.active.Kind == message.RTTProbe:
+		for i := range b.send {
+			b.send[i].Packets = min(b.send[i].Packets, rttProbePackets)
+		}
+		for i := range b.receive {
+			r := &b.receive[i]
+			r.bytes = min(r.bytes, uint32(rttProbePackets*r.flow.MSS))
+		}
+	case p.resumes:
+		b.restoreAtOnce()
 	}
-	return all
 }
 
-// roundToAggregates brings the sum of all windows to whole A-MPDUs if it is near. Each window
-// changes in proportion. The greatest window gets the packets that remain.
-func roundToAggregates(all []window) {
-	total, greatest := 0.0, 0
-	for i, w := range all {
-		total += w.bytes / float64(w.flow.MSS)
-		if w.bytes > all[greatest].bytes {
-			greatest = i
-		}
+// raiseTo raises bounds until their sum is at least packets.
+func (b *bounds) raiseTo(packets float64) {
+	each := packets / float64(max(len(b.send)+len(b.receive), 1))
+	for i := range b.send {
+		b.send[i].Packets = max(b.send[i].Packets, uint32(each))
 	}
-	whole := WholeAggregates(total)
-	if whole == total {
-		return
+	for i := range b.receive {
+		r := &b.receive[i]
+		r.bytes = max(r.bytes, uint32(each*float64(r.flow.MSS)))
 	}
-	left := whole
-	for i, w := range all {
-		packets := math.Floor(whole / total * w.bytes / float64(w.flow.MSS))
-		all[i].bytes = packets * float64(w.flow.MSS)
-		left -= packets
-	}
-	all[greatest].bytes += left * float64(all[greatest].flow.MSS)
 }
 
-// relative turns demands into parts of a rate.
-func relative(demands []float64, rate float64) []float64 {
-	for i := range demands {
-		if rate > 0 {
-			demands[i] /= rate
-		}
+// restoreAtOnce sets lower bounds that raise windows to their upper bounds at once.
+func (b *bounds) restoreAtOnce() {
+	for i := range b.send {
+		b.send[i].Least = b.send[i].Packets
 	}
-	return demands
 }

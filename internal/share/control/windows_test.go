@@ -121,7 +121,7 @@ func TestFlowsOfOneDirectionDivideItsShare(t *testing.T) {
 			}
 			core.flows.Add(&flow.Flow{ID: tcp.FlowID(i + 1), MSS: 1448, Send: d})
 		}
-		all := core.flowWindows(now, false, 1, false, window)
+		all := core.windows.ofDirection(core.windowStep(now), false, 1, false, window)
 		for i, part := range []float64{c.first, c.other} {
 			if want := window(part, base); math.Abs(all[i].bytes/want-1) > 0.03 {
 				t.Errorf("%s: flow %d has a window of %.0f bytes, want %.0f", c.what, i+1, all[i].bytes, want)
@@ -155,7 +155,7 @@ func TestWindowsOfFlowsAddUpToTheTerminals(t *testing.T) {
 				core.flows.Add(f)
 			}
 			sum := func(round bool) (bytes float64) {
-				all := core.flowWindows(now, receive, 1, round, window)
+				all := core.windows.ofDirection(core.windowStep(now), receive, 1, round, window)
 				if len(all) != n {
 					t.Fatalf("seed %d: %d windows of %d flows", seed, len(all), n)
 				}
@@ -192,7 +192,8 @@ func TestEqualCapDividesAmongThoseWhoSend(t *testing.T) {
 	for _, kbps := range []message.Rate{5000, 0, 7000} {
 		in.Peers = append(in.Peers, message.Peer{Report: message.Report{UploadKbps: kbps}})
 	}
-	b := c.equalCap(now, in, &View{})
+	c.setEqualShare(in, &View{})
+	b := c.windows.equalCap(c.windowStep(now), c.host.MeanRTT)
 	want := 100e6 / 3 * base.Seconds() / (8 * mss) / 2
 	if len(b.send) != 1 || math.Abs(float64(b.send[0].Packets)-want) > 1 {
 		t.Errorf("windows %+v, want one of %.1f packets", b.send, want)
@@ -210,7 +211,8 @@ func TestEqualRangeBoundsFromBelowAndAbove(t *testing.T) {
 		}})
 		c.host.MeanRTT = mean
 		in := Inputs{Peers: []message.Peer{{Report: message.Report{UploadKbps: 5000}}}}
-		b := c.equalRange(now, in, &View{})
+		c.setEqualShare(in, &View{})
+		b := c.windows.equalRange(c.windowStep(now), c.host.MeanRTT)
 		least := 100e6 / 2 * max(base, mean).Seconds() / (8 * mss)
 		if len(b.send) != 1 || math.Abs(float64(b.send[0].Least)-least) > 1 ||
 			math.Abs(float64(b.send[0].Packets)-1.25*least) > 1 {
@@ -259,7 +261,8 @@ func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 			f.Send.ActiveUntil = now + time.Second
 			f.Send.GreedyUntil = now + time.Second
 			core.baseRTT.reported = reportedForeign{delay: foreignDelay(peers), stands: true}
-			all := core.flowWindows(now, false, 1, false, func(float64, time.Duration) float64 { return share })
+			step := core.windowStep(now)
+			all := core.windows.ofDirection(step, false, 1, false, func(float64, time.Duration) float64 { return share })
 			// All that the window holds waits in this one's own queue: the claim is a lie.
 			f.Send.LastRTT = max(base, time.Duration(all[0].bytes*8/rate*float64(time.Second)))
 			return all[0].bytes

@@ -16,7 +16,7 @@ func TestWindowsOfAProbe(t *testing.T) {
 	f := &flow.Flow{MSS: 1448}
 	override := func(c *Core, packets, bytes uint32) (SendBound, uint32) {
 		b := bounds{send: []SendBound{{Packets: packets}}, receive: []receiveBound{{f, bytes}}}
-		c.overrideForProbe(now, &b)
+		c.probeWindows(now).override(&b)
 		return b.send[0], b.receive[0].bytes
 	}
 	for _, c := range []struct {

@@ -71,7 +71,7 @@ func TestEqualAirtimeInACellOfUnlikeStations(t *testing.T) {
 // TestOthersAreNoWire: who does not take part has most of the airtime, and queues stand.
 func TestOthersAreNoWire(t *testing.T) {
 	capacity := func(others bool) float64 {
-		c := NewController(Options{})
+		c := NewShareController(Options{})
 		c.SetForeign(others)
 		all := greedy(20e6, 20e6)
 		for i := range all {
@@ -164,7 +164,7 @@ func TestJoinLeaveAndAnotherPHYRate(t *testing.T) {
 // A window of a slow one is small on a path of 40 ms too, but most of it is under way there: it
 // must not begin at what suits a queue, nor stay behind because queues are short.
 func TestASmallWindowFillsALongPath(t *testing.T) {
-	c := NewController(Options{})
+	c := NewShareController(Options{})
 	all := []Terminal{{Max: 599e6}, {Max: 338e6}, {Max: 52e6}, {Max: 52e6}}
 	for i := range all {
 		all[i].Demand = allocate.Unlimited
@@ -231,7 +231,7 @@ func TestSingleFramesNeedNoQueuesForAggregates(t *testing.T) {
 		for i, s := range single {
 			all = append(all, Terminal{Source: source(i), Max: 25e6, Rate: 25e6, Demand: allocate.Unlimited, Single: s})
 		}
-		d, err := NewController(Options{}).Step(0, 0, all)
+		d, err := NewShareController(Options{}).Step(0, 0, all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +274,7 @@ func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 		{"it is a wire", true, 0, 4900 * time.Millisecond, 4900 * time.Millisecond},
 		{"it is a radio, and two find it", true, 3 * time.Second, 0, 0},
 	} {
-		k := NewController(Options{})
+		k := NewShareController(Options{})
 		wire, suspectFor := time.Duration(0), time.Duration(0)
 		const began = 5 * time.Second
 		maxima := []float64{500e6, 500e6, 500e6, 50e6}
@@ -317,7 +317,7 @@ func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 // TestARadioThatIsToldToHaveBecomeSlowerIsNoWire: its queue stands for a while yet, and all have
 // less than their shares.
 func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {
-	k := NewController(Options{})
+	k := NewShareController(Options{})
 	rtt := 15 * time.Millisecond
 	maxima, rates := []float64{500e6, 500e6, 500e6, 50e6}, []float64{110e6, 110e6, 110e6, 11e6}
 	for now := time.Duration(0); now < 10*time.Second; now += 100 * time.Millisecond {

@@ -104,9 +104,9 @@ func (d Decision) Window(part float64, minRTT time.Duration) float64 {
 	return d.Correction * d.Share * part * (minRTT + d.QueueTarget).Seconds() / 8
 }
 
-// Controller computes the shares and one terminal's correction. It is not for several goroutines at
+// ShareController computes the shares and one terminal's correction. It is not for several goroutines at
 // once.
-type Controller struct {
+type ShareController struct {
 	options           Options
 	alpha             float64
 	solver            allocate.Solver
@@ -138,7 +138,7 @@ const (
 
 // ResetCorrection forgets the correction, because the standalone rate or the path changed. A small
 // window keeps a correction below 1.
-func (c *Controller) ResetCorrection() {
+func (c *ShareController) ResetCorrection() {
 	if !c.small || c.correction > 1 {
 		c.correction = 1
 	}
@@ -146,7 +146,7 @@ func (c *Controller) ResetCorrection() {
 
 // LongerPath resets the correction and forgets the wire: what looked like its queue was the path.
 // Peers that found the same at the same time say so only in their next reports.
-func (c *Controller) LongerPath() {
+func (c *ShareController) LongerPath() {
 	c.ResetCorrection()
 	c.wire.forget()
 	c.suspectFor = 0
@@ -154,15 +154,15 @@ func (c *Controller) LongerPath() {
 
 // NewSender tells that a terminal joined that already sends. The wire's capacity was found without
 // it, so it is forgotten.
-func (c *Controller) NewSender() { c.wire.forget() }
+func (c *ShareController) NewSender() { c.wire.forget() }
 
 // SetForeign says whether foreign queues stand. If they do, unused airtime does not mean that the
 // wire limits.
-func (c *Controller) SetForeign(stand bool) { c.foreign = stand }
+func (c *ShareController) SetForeign(stand bool) { c.foreign = stand }
 
-// NewController returns a controller without history.
-func NewController(o Options) *Controller {
-	c := &Controller{options: o, alpha: allocate.Proportional, correction: 1}
+// NewShareController returns a controller without history.
+func NewShareController(o Options) *ShareController {
+	c := &ShareController{options: o, alpha: allocate.Proportional, correction: 1}
 	if o.Alpha != nil {
 		c.alpha = *o.Alpha
 	}
@@ -181,7 +181,7 @@ func NewController(o Options) *Controller {
 
 // Step computes the next decision. now is a monotonic time, and all[own] is this terminal. Call it
 // every 50 to 500 ms.
-func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision, error) {
+func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Decision, error) {
 	c.problem = c.problem[:0]
 	for i := range all {
 		t := &all[i]
@@ -227,7 +227,7 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 // queueThreshold returns the delay from which on queues count: half of the queue target, and an
 // eighth of the base RTT, since windows on a long path grow in bursts. No delay counts while the
 // terminal starts.
-func (c *Controller) queueThreshold(s cellState, starts bool) time.Duration {
+func (c *ShareController) queueThreshold(s cellState, starts bool) time.Duration {
 	if starts {
 		return math.MaxInt64
 	}
@@ -256,7 +256,7 @@ func WholeAggregates(packets float64) float64 {
 }
 
 // queueTarget returns the time in which the greatest share sends queuedPackets, or SinglePackets.
-func (c *Controller) queueTarget(shares []float64, s cellState) time.Duration {
+func (c *ShareController) queueTarget(shares []float64, s cellState) time.Duration {
 	greatest := 0.0
 	airtime := 0.0
 	longest := 0.0
@@ -287,7 +287,7 @@ func (c *Controller) queueTarget(shares []float64, s cellState) time.Duration {
 }
 
 // meanShare returns the mean share of the terminals that use at least so much airtime.
-func (c *Controller) meanShare(shares []float64, airtime float64) float64 {
+func (c *ShareController) meanShare(shares []float64, airtime float64) float64 {
 	sum, n := 0.0, 0
 	for i, x := range shares {
 		if x/c.problem[i].Max >= airtime {
@@ -328,7 +328,7 @@ const (
 	smallHysteresis = 1.5
 )
 
-func (c *Controller) isSmall(shares []float64, own int, minRTT time.Duration) bool {
+func (c *ShareController) isSmall(shares []float64, own int, minRTT time.Duration) bool {
 	limit := 1.0
 	if c.small {
 		limit = smallHysteresis
@@ -343,7 +343,7 @@ func (c *Controller) isSmall(shares []float64, own int, minRTT time.Duration) bo
 // smallStart returns the correction at which a small terminal starts. A path longer than the queue
 // target has to be filled whole. The rest is reduced: how long the terminal waits for the medium
 // does not depend on the others' queues.
-func (c *Controller) smallStart(minRTT time.Duration) float64 {
+func (c *ShareController) smallStart(minRTT time.Duration) float64 {
 	long := max(minRTT-c.queue, 0).Seconds()
 	whole := (minRTT + c.queue).Seconds()
 	return (long + smallStartCorrection/c.crowdFactor*(whole-long)) / whole
@@ -356,7 +356,7 @@ const busyAirtime = 0.85
 // correct moves the correction until this terminal gets the same part of its share as all together.
 // Nothing can be learned from a terminal whose demand is met, or from a cell with short queues and
 // free airtime.
-func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64, own int, s cellState, starts bool) {
+func (c *ShareController) correct(now time.Duration, all []Terminal, shares []float64, own int, s cellState, starts bool) {
 	var delivered, shared float64
 	for i, t := range all {
 		if shares[i] < t.Demand && t.Rate > 0 {
@@ -397,7 +397,7 @@ func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64
 // pullToOne moves the correction towards 1 if it is above and queues are longer than their target,
 // or if it is below and queues are shorter. Without it all terminals could drift together. A small
 // terminal that does not lag behind keeps a correction below 1.
-func (c *Controller) pullToOne(since float64, s cellState, lags bool) {
+func (c *ShareController) pullToOne(since float64, s cellState, lags bool) {
 	long, short := s.delay > c.queue*5/4, s.delay < c.queue*3/4 && s.active > 0
 	if long && c.correction > 1 || short && c.correction < 1 && (lags || !c.small) {
 		c.correction *= math.Pow(c.correction, -since/pullTime)
