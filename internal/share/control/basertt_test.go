@@ -116,7 +116,8 @@ func TestWindowsBesideOthersBeginWithWhatTheyWere(t *testing.T) {
 	p := c.baseRTT.path(flow.Key{ID: 1})
 	window := func(share float64) float64 {
 		f.Send.ActiveUntil = time.Minute
-		all := c.windows.ofDirection(c.windowStep(time.Second), false, 1, false, func(float64, time.Duration) float64 { return share })
+		bytes := func(float64, time.Duration) float64 { return share }
+		all := c.windows.ofDirection(c.windowStep(time.Second), false, 1, false, bytes)
 		return all[0].bytes
 	}
 	if got := window(before); got != before {

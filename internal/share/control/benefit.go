@@ -81,6 +81,15 @@ func (b *benefit) compare(now time.Duration, active probe.Active, since time.Dur
 	return reason
 }
 
+// agrees reports whether this terminal's own last comparison does not contradict a release. It may
+// differ a little from that of the peer that asks, since reports come late.
+func (b *benefit) agrees(now time.Duration) bool {
+	if b.last == nil || now-b.last.At > releaseTime {
+		return false
+	}
+	return !b.last.helpsBy(agreeMargin) || b.judged.Unconfirmed()
+}
+
 // releaseReason returns the status text while windows are released.
 func (b *benefit) releaseReason(now time.Duration) string {
 	const released = "windows of all terminals are released"

@@ -49,10 +49,18 @@ const (
 	maxTrialSeconds = 3.0
 )
 
-// Helps says whether bounds are worth their cost.
-func (e Benefit) Helps() bool {
-	total := e.With.Total / e.Without.Total
-	return !(total < minTotal) || total >= minTotalIfShorter && float64(e.With.RTT) <= shorterRTT*float64(e.Without.RTT)
+// Helps reports whether bounds are worth their cost.
+func (e Benefit) Helps() bool { return e.helpsBy(0) }
+
+// agreeMargin is the part by which bounds must help more than they need to, for a terminal to refuse
+// a release.
+const agreeMargin = 0.02
+
+// helpsBy reports whether bounds are worth their cost, by a margin: a part of total and RTT.
+func (e Benefit) helpsBy(margin float64) bool {
+	total := e.With.Total/e.Without.Total - margin
+	shorter := float64(e.With.RTT) <= (shorterRTT-margin)*float64(e.Without.RTT)
+	return !(total < minTotal) || total >= minTotalIfShorter && shorter
 }
 
 // verdict decides from one comparison after the other whether to release the windows. The zero

@@ -29,6 +29,7 @@ type Core struct {
 	shares     *ShareController
 	decision   Decision // the last one
 	windows    windowController
+	floor      floor
 
 	bounded bool          // by the last step
 	share   float64       // of the last step, in bit/s; 0 without
@@ -122,6 +123,7 @@ func (c *Core) reset() {
 	c.members = nil
 	c.benefit = benefit{}
 	c.drop = rateDrop{}
+	c.floor = floor{}
 	c.standalone = standaloneEstimator{options: &c.config.Options}
 	c.baseRTT = rttProbe{}
 	c.windows.reset()
@@ -142,6 +144,7 @@ func (c *Core) updateFlows(now time.Duration, in Inputs) {
 // probe, since the last step.
 func (c *Core) measure(now time.Duration, in Inputs) {
 	before, step := c.probe.active, c.flows.Elapsed()
+	c.schedule.AgreeToRelease(c.benefit.agrees(now))
 	c.schedule.Update(now, in.Peers)
 	if !c.config.Options.off(ForeignReports) {
 		c.baseRTT.reported.update(now, in.Peers)
@@ -268,8 +271,27 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 		v.WireBps = d.Capacity
 	}
 	b = c.windows.ofShare(c.windowStep(now), d, c.standaloneRate())
-	c.probeWindows(now).override(&b)
+	probes := c.probeWindows(now)
+	probes.override(&b)
+	if !probes.holdsBack() {
+		c.raiseToFloor(now, len(in.Peers), &b)
+	}
 	return b, ""
+}
+
+// raiseToFloor raises bounds to what no report of others may take.
+func (c *Core) raiseToFloor(now time.Duration, peers int, b *bounds) {
+	rate := c.floor.part() * FloorRate(c.standaloneRate(), c.config.Weight, peers+1)
+	if c.shares.alpha < leastFloorAlpha || rate <= 0 {
+		return
+	}
+	base, mean := c.flows.RTTs()
+	delay := max(mean-base, 0)
+	wait := min(max(delay, c.shares.options.MinQueue), floorDelay)
+	raised := c.windows.raise(c.windowStep(now), b, rate, wait)
+	if c.probe.settled(now) {
+		c.floor.update(c.elapsed, delay, raised)
+	}
 }
 
 // windowStep returns the inputs of the windows. They follow the share of this step.

@@ -32,6 +32,12 @@ type Terminal struct {
 	Period time.Duration
 }
 
+// carries reports whether the terminal carries something.
+func (t *Terminal) carries() bool { return t.Rate > 0 && t.Demand != 0 }
+
+// delay returns the mean RTT above the base RTT.
+func (t *Terminal) delay() time.Duration { return max(t.RTT-t.MinRTT, 0) }
+
 // Options configure the allocation. The zero value is proportional fairness.
 type Options struct {
 	// Alpha is the fairness parameter (package internal/share/allocate); nil means
@@ -104,8 +110,8 @@ func (d Decision) Window(part float64, minRTT time.Duration) float64 {
 	return d.Correction * d.Share * part * (minRTT + d.QueueTarget).Seconds() / 8
 }
 
-// ShareController computes the shares and one terminal's correction. It is not for several goroutines at
-// once.
+// ShareController computes the shares and one terminal's correction. It is not for several
+// goroutines at once.
 type ShareController struct {
 	options           Options
 	alpha             float64
@@ -191,7 +197,8 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 		}
 		c.problem = append(c.problem, p)
 	}
-	state := cellStateOf(all)
+	limitWeights(c.problem)
+	state := cellStateOf(own, all)
 	if c.options.off(WireDelay) {
 		state.measuring = 0
 	}
@@ -303,6 +310,11 @@ const (
 	correctionTime = 1.0 // time constant of the correction, in seconds
 	pullTime       = 3.0 // time constant of the pull towards 1, in seconds
 	maxCorrection  = 8.0 // for a path whose RTT grew by far more than the queue target
+	// minCorrection is the least correction while this terminal's own packets wait longer than the
+	// queue target. If they do not, only reports say that its windows are too long, and they shrink
+	// to minCorrectionUnqueued at most.
+	minCorrection         = 1 / 8.0
+	minCorrectionUnqueued = 1 / 2.0
 	// Rates are smoothed. After a change of the share by shareChange they say nothing about the new
 	// share for rateDelay.
 	shareChange = 0.1
@@ -356,7 +368,9 @@ const busyAirtime = 0.85
 // correct moves the correction until this terminal gets the same part of its share as all together.
 // Nothing can be learned from a terminal whose demand is met, or from a cell with short queues and
 // free airtime.
-func (c *ShareController) correct(now time.Duration, all []Terminal, shares []float64, own int, s cellState, starts bool) {
+func (c *ShareController) correct(
+	now time.Duration, all []Terminal, shares []float64, own int, s cellState, starts bool,
+) {
 	var delivered, shared float64
 	for i, t := range all {
 		if shares[i] < t.Demand && t.Rate > 0 {
@@ -391,7 +405,11 @@ func (c *ShareController) correct(now time.Duration, all []Terminal, shares []fl
 		c.correction *= min(max(math.Pow(lag, since/correctionTime), 0.9), 1.1)
 	}
 	c.pullToOne(since, s, lag > 1)
-	c.correction = min(max(c.correction, 1/maxCorrection), maxCorrection)
+	least := minCorrectionUnqueued
+	if all[own].delay() > c.queue*5/4 {
+		least = minCorrection
+	}
+	c.correction = min(max(c.correction, least), maxCorrection)
 }
 
 // pullToOne moves the correction towards 1 if it is above and queues are longer than their target,

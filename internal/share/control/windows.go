@@ -236,7 +236,8 @@ func (c *Core) list(b bounds, out *Outputs) {
 		out.View.Receive = append(out.View.Receive, bound)
 	}
 	for _, f := range c.flows.All() {
-		if f.ReceiveBound = bytes[f]; f.Receive.ActiveUntil > 0 {
+		f.ReceiveBound = bytes[f]
+		if f.Receive.ActiveUntil > 0 {
 			out.Receive = append(out.Receive, ReceiveBound{Local: f.Local, Remote: f.Remote, Bytes: f.ReceiveBound})
 		}
 	}

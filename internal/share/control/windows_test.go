@@ -261,8 +261,8 @@ func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 			f.Send.ActiveUntil = now + time.Second
 			f.Send.GreedyUntil = now + time.Second
 			core.baseRTT.reported = reportedForeign{delay: foreignDelay(peers), stands: true}
-			step := core.windowStep(now)
-			all := core.windows.ofDirection(step, false, 1, false, func(float64, time.Duration) float64 { return share })
+			bytes := func(float64, time.Duration) float64 { return share }
+			all := core.windows.ofDirection(core.windowStep(now), false, 1, false, bytes)
 			// All that the window holds waits in this one's own queue: the claim is a lie.
 			f.Send.LastRTT = max(base, time.Duration(all[0].bytes*8/rate*float64(time.Second)))
 			return all[0].bytes

@@ -2,6 +2,7 @@ package control
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"airtide/internal/share/allocate"
@@ -13,6 +14,7 @@ type cellState struct {
 	total         float64       // sum of their rates, in bit/s
 	airtime       float64       // sum of their rates over their standalone rates
 	delay         time.Duration // mean RTT above the base RTT, weighted by rates
+	ownDelay      time.Duration // the same of this terminal; 0 if it carries nothing
 	base          time.Duration // mean base RTT, weighted by rates
 	standaloneSum float64       // sum of their standalone rates, in bit/s
 	single        bool          // no radio aggregates
@@ -31,13 +33,21 @@ const (
 	maxRateProbeWait  = 8 * time.Second
 )
 
-func cellStateOf(all []Terminal) cellState {
+// longestDelay is the greatest delay of a peer that counts, in medians of all delays. A longer one is
+// that of a terminal with a queue of its own, or of a member that lies.
+const longestDelay = 3
+
+// cellStateOf returns the state of the cell by the view of terminal own. A peer's base RTT and delay
+// count up to longestDelay medians, so that one report of a minute is no queue.
+func cellStateOf(own int, all []Terminal) cellState {
 	s := cellState{single: len(all) > 0}
-	delay, base := 0.0, 0.0
-	for _, t := range all {
+	median := medianTimes(all)
+	delay := 0.0
+	base := 0.0
+	for i, t := range all {
 		s.single = s.single && t.Single
 		s.late = max(s.late, t.Period)
-		if t.Rate <= 0 || t.Demand == 0 {
+		if !t.carries() {
 			continue
 		}
 		s.active++
@@ -47,14 +57,41 @@ func cellStateOf(all []Terminal) cellState {
 		if t.Measured {
 			s.measuring = min(max(s.measuring, rateProbeWait)+rateProbeWaitEach, maxRateProbeWait)
 		}
-		delay += t.Rate * float64(max(t.RTT-t.MinRTT, 0))
-		base += t.Rate * float64(t.MinRTT)
+		one := times{t.MinRTT, t.delay()}
+		if i == own {
+			s.ownDelay = one.delay
+		} else {
+			one = times{min(one.base, longestDelay*median.base), min(one.delay, longestDelay*median.delay)}
+		}
+		delay += t.Rate * float64(one.delay)
+		base += t.Rate * float64(one.base)
 	}
 	if s.total > 0 {
 		s.base = time.Duration(base / s.total)
 		s.delay = time.Duration(delay / s.total)
 	}
 	return s
+}
+
+// times are the base RTT of a terminal and the delay above it.
+type times struct{ base, delay time.Duration }
+
+// medianTimes returns the medians of the terminals that carry something, or the lower of two.
+func medianTimes(all []Terminal) times {
+	var bases, delays []time.Duration
+	for i := range all {
+		if all[i].carries() {
+			bases = append(bases, all[i].MinRTT)
+			delays = append(delays, all[i].delay())
+		}
+	}
+	if len(bases) == 0 {
+		return times{}
+	}
+	slices.Sort(bases)
+	slices.Sort(delays)
+	middle := (len(bases) - 1) / 2
+	return times{bases[middle], delays[middle]}
 }
 
 // efficiency returns the usable airtime of n contending terminals, compared with one alone. A
@@ -154,7 +191,7 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 	w.activeBefore = s.active
 	if foreign {
 		w.forget()
-	} else if s.active == 0 || s.delay < queueThreshold || s.airtime >= spareAirtime*s.efficiency() {
+	} else if s.active == 0 || s.delay < queueThreshold || s.ownDelay < queueThreshold || s.airtime >= spareAirtime*s.efficiency() {
 		w.suspected = false
 	} else if !w.suspected {
 		w.suspected = true

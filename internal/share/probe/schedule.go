@@ -2,6 +2,7 @@ package probe
 
 import (
 	"cmp"
+	"net/netip"
 	"time"
 
 	"airtide/internal/share/message"
@@ -12,14 +13,19 @@ import (
 // safe for concurrent use.
 type Schedule struct {
 	session      uint64
-	planned      slot             // of this terminal
-	announced    map[uint64]*slot // of peers, by session
-	budget       time.Duration    // time left for probes that hold terminals back
-	budgetAt     time.Duration    // time of the last refill, 0 before the first
-	releaseUntil time.Duration    // this terminal asks its peers to lift bounds until then
-	ended        time.Duration    // end of the last probe
-	rttEnded     time.Duration    // end of the last RTT probe, 0 before the first
-	waitingSince time.Duration    // start of the wait for a peer's RTT probe, 0 without a wait
+	planned      slot                       // of this terminal
+	announced    map[uint64]*slot           // of peers, by session
+	holdBack     budget                     // of all probes that hold terminals back
+	own          budget                     // the part of this terminal's probes in it
+	peers        map[netip.AddrPort]*budget // the parts of peers, by address
+	releases     budget                     // of releases that peers ask for
+	refused      bool                       // releases of peers are refused, because their budget was spent
+	agreed       bool                       // this terminal finds that bounds do not help
+	updated      time.Duration              // time of the last update, 0 before the first
+	releaseUntil time.Duration              // this terminal asks its peers to lift bounds until then
+	ended        time.Duration              // end of the last probe
+	rttEnded     time.Duration              // end of the last RTT probe, 0 before the first
+	waitingSince time.Duration              // start of the wait for a peer's RTT probe, 0 without a wait
 }
 
 // slot is a probe with its times. Its kind is message.NoProbe if there is no probe.
@@ -35,6 +41,17 @@ const (
 	// holdBackSaved is the highest budget for these probes: a dozen terminals measure their rates
 	// once.
 	holdBackSaved = 8 * time.Second
+	// eachSaved is the highest budget of the probes of one terminal, which refills as fast. So one
+	// that asks without end does not spend what all have saved: it holds others back for two of the
+	// first seconds, and not for eight.
+	eachSaved = 2 * time.Second
+	// releaseShare is the part of the time for releases that peers ask for, unless this terminal
+	// has found itself that bounds do not help. Three seconds a minute are what beside foreign
+	// queues is needed most. releaseSaved is the highest budget, and releaseLeast the least one with
+	// which a release is followed after the budget was spent: one release probe.
+	releaseShare = 0.05
+	releaseSaved = 10 * time.Second
+	releaseLeast = 3 * time.Second
 	// gap is the least time between two probes. Windows and rates recover in it.
 	gap = 200 * time.Millisecond
 	// rttProbeReuse is how long the result of an RTT probe serves instead of another RTT probe.
@@ -43,10 +60,25 @@ const (
 	sameProbe = 150 * time.Millisecond
 )
 
+// budget is the time that is left for probes of a kind.
+type budget struct{ left time.Duration }
+
+// refill adds the part share of a time, up to saved.
+func (b *budget) refill(since time.Duration, share float64, saved time.Duration) {
+	b.left = min(b.left+time.Duration(share*float64(since)), saved)
+}
+
 // New returns the empty schedule of a terminal's session.
 func New(session uint64) *Schedule {
-	return &Schedule{session: session, announced: map[uint64]*slot{}, budget: holdBackSaved}
+	return &Schedule{
+		session: session, announced: map[uint64]*slot{}, peers: map[netip.AddrPort]*budget{},
+		holdBack: budget{holdBackSaved}, own: budget{eachSaved}, releases: budget{releaseSaved},
+	}
 }
+
+// AgreeToRelease sets whether this terminal has found itself that bounds do not help. Then it
+// follows peers that ask for a release, as long as they ask.
+func (s *Schedule) AgreeToRelease(agreed bool) { s.agreed = agreed }
 
 // Update adds the newest reports of all peers.
 func (s *Schedule) Update(now time.Duration, peers []message.Peer) {
@@ -99,11 +131,33 @@ func (s *Schedule) isAnswered(a slot) bool {
 		a.begin >= s.rttEnded && a.begin < s.rttEnded+rttProbeReuse
 }
 
+// refill refills all budgets by the time since the last update. Releases that peers asked for in it
+// are paid.
 func (s *Schedule) refill(now time.Duration) {
-	if s.budgetAt > 0 {
-		s.budget = min(s.budget+time.Duration(holdBackShare*float64(now-s.budgetAt)), holdBackSaved)
+	since := time.Duration(0)
+	if s.updated > 0 {
+		since = now - s.updated
 	}
-	s.budgetAt = now
+	s.updated = now
+	s.holdBack.refill(since, holdBackShare, holdBackSaved)
+	s.own.refill(since, holdBackShare, eachSaved)
+	for address, b := range s.peers {
+		b.refill(since, holdBackShare, eachSaved)
+		if b.left == eachSaved {
+			delete(s.peers, address)
+		}
+	}
+	if active := s.Active(now); active.Kind == message.ReleaseProbe && !active.Own {
+		s.releases.left -= since
+	} else {
+		s.releases.refill(since, releaseShare, releaseSaved)
+	}
+	if s.releases.left <= 0 {
+		s.refused = true
+	}
+	if s.releases.left >= releaseLeast {
+		s.refused = false
+	}
 }
 
 // updateSlot adds one report. Later reports do not change a running probe.
@@ -117,6 +171,8 @@ func (s *Schedule) updateSlot(now time.Duration, a *slot, p *message.Peer) {
 			*a = slot{}
 		}
 	case now >= fresh.end || s.isAnswered(fresh):
+	case fresh.kind == message.ReleaseProbe && s.refused && !s.agreed:
+		*a = slot{}
 	case fresh.kind == message.ReleaseProbe:
 		*a = fresh
 	case a.kind == fresh.kind && now < a.end && fresh.begin-a.begin < sameProbe && a.begin-fresh.begin < sameProbe:
@@ -124,22 +180,32 @@ func (s *Schedule) updateSlot(now time.Duration, a *slot, p *message.Peer) {
 			*a = fresh
 		}
 	case a.kind != message.NoProbe && now >= a.begin && now < a.end:
-	case s.charge(fresh):
+	case s.charge(s.budgetOf(p.Source), fresh):
 		*a = fresh
 	}
 }
 
-// charge takes the length of a probe from the budget. It returns false if the budget is too small.
-func (s *Schedule) charge(a slot) bool {
+// charge takes the length of a probe from the budget of all and from that of the terminal that asks
+// for it. It returns false if one of them is too small.
+func (s *Schedule) charge(of *budget, a slot) bool {
 	length := a.end - a.begin
 	if a.kind == message.ReleaseProbe {
 		return true
 	}
-	if length > s.budget {
+	if length > of.left || length > s.holdBack.left {
 		return false
 	}
-	s.budget -= length
+	of.left -= length
+	s.holdBack.left -= length
 	return true
+}
+
+// budgetOf returns the budget of the peer at an address.
+func (s *Schedule) budgetOf(source netip.AddrPort) *budget {
+	if s.peers[source] == nil {
+		s.peers[source] = &budget{eachSaved}
+	}
+	return s.peers[source]
 }
 
 func (a slot) overlaps(b slot) bool {
@@ -167,7 +233,7 @@ func (s *Schedule) Propose(now time.Duration, kind message.ProbeKind, length, le
 		return false
 	}
 	proposed := slot{kind, begin, begin + length}
-	if s.isAnswered(proposed) || !s.charge(proposed) {
+	if s.isAnswered(proposed) || !s.charge(&s.own, proposed) {
 		return false
 	}
 	s.planned = proposed

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -49,6 +50,7 @@ func (m *members) step() {
 			if j != i && m.random.Float64() >= m.loss {
 				late := time.Duration(m.random.IntN(20)) * ms
 				m.newest[j][i] = peerOf(uint64(i+1), t.Announced(m.now).At(m.now), m.now+late)
+				m.newest[j][i].Source = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 0)
 			}
 		}
 	}
@@ -143,24 +145,61 @@ func TestAProbeKeepsItsTimesIfReportsDiffer(t *testing.T) {
 	}
 }
 
-// A member that announces probes without end holds the others back for a tenth of the time and
-// three seconds at most.
+// A member that announces probes without end, in ever new sessions, holds the others back for two
+// seconds and a tenth of the time at most. Members at more addresses have eight seconds together.
 func TestEndlessProbesAreLimited(t *testing.T) {
-	schedule := New(9)
-	held := time.Duration(0)
 	const length = 100 * time.Second
-	for now := time.Duration(0); now < length; now += 10 * ms {
-		session := 4 + uint64(now/time.Second) // a new session each second
-		schedule.Update(now, []message.Peer{
-			peerOf(session, message.ProbeIn(message.RateProbe, 0, 400*ms), now),
-			peerOf(3, message.Probe{}, now),
-		})
-		if schedule.Active(now).Kind == message.RateProbe {
-			held += 10 * ms
+	for _, c := range []struct {
+		addresses    int
+		saved, early time.Duration
+	}{{1, eachSaved, eachSaved}, {2, holdBackSaved, 2 * eachSaved}, {20, holdBackSaved, holdBackSaved}} {
+		schedule := New(9)
+		held := time.Duration(0)
+		early := time.Duration(0) // in the first five seconds
+		for now := 10 * ms; now < length; now += 10 * ms {
+			session := 4 + uint64(now/time.Second) // a new session each second
+			hostile := peerOf(session, message.ProbeIn(message.RateProbe, 0, 400*ms), now)
+			at := byte(int(now/(400*ms)) % c.addresses)
+			hostile.Source = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 1, at}), 0)
+			schedule.Update(now, []message.Peer{hostile, peerOf(3, message.Probe{}, now)})
+			if schedule.Active(now).Kind == message.RateProbe {
+				held += 10 * ms
+				if now < 5*time.Second {
+					early += 10 * ms
+				}
+			}
+		}
+		if held > c.saved+length/10+400*ms || held < time.Second {
+			t.Errorf("by %d addresses held back for %s of %s", c.addresses, held, length)
+		}
+		if most := min(c.early+900*ms, 5*time.Second); early > most {
+			t.Errorf("by %d addresses held back for %s of the first 5 s, at most %s allowed", c.addresses, early, most)
 		}
 	}
-	if held > holdBackSaved+length/10+400*ms || held < time.Second {
-		t.Errorf("held back for %s of %s", held, length)
+}
+
+// A member that announces releases without end is followed for ten seconds and a twentieth of the
+// time. A terminal that has found itself that bounds do not help follows it all the time.
+func TestEndlessReleasesAreLimited(t *testing.T) {
+	const length = 200 * time.Second
+	for _, agreed := range []bool{false, true} {
+		schedule := New(9)
+		released := time.Duration(0)
+		schedule.AgreeToRelease(agreed)
+		for now := 100 * ms; now < length; now += 100 * ms {
+			session := 4 + uint64(now/(10*time.Second))
+			announced := message.ProbeIn(message.ReleaseProbe, 0, 3*time.Second)
+			schedule.Update(now, []message.Peer{peerOf(session, announced, now)})
+			if schedule.Active(now).Kind == message.ReleaseProbe {
+				released += 100 * ms
+			}
+		}
+		if agreed && released < length-time.Second {
+			t.Errorf("released for %s of %s, though this terminal agrees", released, length)
+		}
+		if most := releaseSaved + length/20 + 4*time.Second; !agreed && (released > most || released < releaseSaved) {
+			t.Errorf("released for %s of %s, want %s to %s", released, length, releaseSaved, most)
+		}
 	}
 }
 
@@ -170,6 +209,9 @@ func TestAReleaseProbeReleasesAllTerminals(t *testing.T) {
 		m.step()
 	}
 	m.schedules[0].ReleaseUntil(m.now + 20*time.Second)
+	for _, s := range m.schedules {
+		s.AgreeToRelease(true) // the release is longer than what a terminal follows that does not agree
+	}
 	begun := m.now
 	for m.now < begun+19*time.Second {
 		m.step()

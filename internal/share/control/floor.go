@@ -1,0 +1,93 @@
+package control
+
+import (
+	"time"
+)
+
+// A member with the key can report anything: RTTs of a minute, rates that nobody carries, the
+// greatest weight. Shares, wire and correction follow from reports, so a lie can shrink the bounds
+// of others. The floor does not: it follows from the terminal's own standalone rate, weight and
+// delay, and from the number of terminals alone. It is applied to the bounds as the last step, so
+// that it holds whatever made them.
+const (
+	// floorDelay is the own delay up to which the floor is a rate: its windows hold what arrives in
+	// the base RTT and the own delay. A longer queue takes more than a lie.
+	floorDelay = 50 * time.Millisecond
+	// leastFloorPart is the part of the floor that holds while the own packets wait longer than
+	// floorDelay. Then something slow limits, such as a wire far below the standalone rates, and
+	// windows of the whole floor would be its queue.
+	leastFloorPart = 0.25
+	// floorSettleTime is how long a queue of earlier, longer windows may stand.
+	floorSettleTime = 600 * time.Millisecond
+	// floorFallTime is the time constant in which the floor falls to that part, and floorRiseTime
+	// the time in which it comes back. It comes back as slowly as a wire is tested again: its own
+	// windows are what made the queue.
+	floorFallTime = time.Second
+	floorRiseTime = 30 * time.Second
+	// leastFloorAlpha is the least fairness parameter with a floor. With a lower one the user wants
+	// slow terminals to have next to nothing.
+	leastFloorAlpha = 0.5
+)
+
+// FloorRate returns the rate in bit/s below which no report takes a terminal, in a cell of n
+// terminals: its share if all others are greedy and have the greatest weight.
+func FloorRate(standalone, weight float64, n int) float64 {
+	return efficiency(n) * standalone * weight / (weight + highestWeight*float64(n-1))
+}
+
+// highestWeight is the greatest weight of a terminal (package internal/share/message).
+const highestWeight = 10
+
+// floor follows the own delay. The zero value is ready.
+type floor struct {
+	binds  time.Duration // how long the floor has been the greater bound
+	fallen float64       // part of the floor that does not hold, 0 to 1 - leastFloorPart
+}
+
+// update takes a step outside probes: whether the floor was the greater bound in it, and the mean
+// RTT of the terminal's own flows above their base RTT. A delay counts once the floor has made the
+// windows for floorSettleTime. Before that the queue is one of other bounds.
+func (f *floor) update(elapsed, delay time.Duration, binds bool) {
+	if !binds {
+		f.binds = 0
+	} else {
+		f.binds += elapsed
+	}
+	if f.binds >= floorSettleTime && delay > floorDelay {
+		gain := min(elapsed.Seconds()/floorFallTime.Seconds(), 1)
+		f.fallen += gain * (1 - leastFloorPart - f.fallen)
+		return
+	}
+	f.fallen = max(f.fallen-elapsed.Seconds()/floorRiseTime.Seconds(), 0)
+}
+
+// part returns the part of the floor that holds.
+func (f *floor) part() float64 { return 1 - f.fallen }
+
+// raise raises bounds to the windows of a rate in bit/s, divided among the flows like the share.
+// wait is how long the terminal's packets wait. It reports whether any bound was lower.
+func (w *windowController) raise(s windowStep, b *bounds, rate float64, wait time.Duration) (raised bool) {
+	s.share = rate
+	parts := w.directionShares(rate)
+	bytes := func(part float64, base time.Duration) float64 { return rate * part * (base + wait).Seconds() / 8 }
+	var floor bounds
+	for _, one := range w.divide(s, false, parts[0]/rate, bytes) {
+		floor.addSend(one)
+	}
+	for _, one := range w.divide(s, true, parts[1]/rate, bytes) {
+		floor.addReceive(one)
+	}
+	// Both list the active flows in the same order.
+	if len(b.send) != len(floor.send) || len(b.receive) != len(floor.receive) {
+		return false
+	}
+	for i := range b.send {
+		raised = raised || b.send[i].Packets < floor.send[i].Packets
+		b.send[i].Packets = max(b.send[i].Packets, floor.send[i].Packets)
+	}
+	for i := range b.receive {
+		raised = raised || b.receive[i].bytes < floor.receive[i].bytes
+		b.receive[i].bytes = max(b.receive[i].bytes, floor.receive[i].bytes)
+	}
+	return raised
+}

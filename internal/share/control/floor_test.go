@@ -1,0 +1,229 @@
+package control_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"airtide/internal/share/control"
+	"airtide/internal/share/flow"
+	"airtide/internal/share/message"
+	"airtide/internal/tcp"
+	"airtide/test/scenario"
+)
+
+// liarCell is a cell of an honest terminal, whose core is driven, honest peers, and liars. The
+// honest terminal has one greedy flow over a path that carries at least its floor.
+type liarCell struct {
+	core    *control.Core
+	config  control.Config
+	now     time.Duration
+	peers   []message.Peer // the liars come first, in order of their sessions
+	liars   int
+	carries float64 // what the medium carries of the terminal at most, in bit/s
+	window  float64 // bytes
+}
+
+const (
+	liarBase = 20 * time.Millisecond
+	liarStep = 100 * time.Millisecond
+	liarMSS  = 1448
+)
+
+func newLiarCell(standalone, weight float64, honest, liars int) *liarCell {
+	n := 1 + honest + liars
+	c := &liarCell{
+		config: control.Config{Policy: control.Shares, Weight: weight, StandaloneBps: standalone, Session: 100},
+		now:    time.Hour, liars: liars, window: 10 * liarMSS,
+	}
+	c.core = control.New(c.config)
+	c.carries = 2 * control.FloorRate(standalone, weight, n)
+	for i := range honest + liars {
+		session := uint64(1 + i) // liars are coordinators
+		if i >= liars {
+			session = uint64(101 + i)
+		}
+		c.peers = append(c.peers, message.Peer{Source: scenario.Address(2 + i), Report: message.Report{
+			Session: session, State: message.Controlling, PeriodMs: 200, Weight: 1000, MaxKbps: 300_000,
+			MaxSource: message.Configured, UploadKbps: message.RateOf(300e6 / float64(n)),
+			MinRTTUs: 20_000, SmoothedRTTUs: 34_000,
+		}})
+	}
+	return c
+}
+
+// lie changes a report as four bytes say. A value is one of the extremes, or anything between.
+func lie(r *message.Report, field, exponent, mantissa, small byte) {
+	rate := message.Rate(min(math.Exp2(float64(exponent)/9)*(1+float64(mantissa)/256), 100_000_000))
+	rtt := uint32(min(math.Exp2(float64(exponent)/9.5)*(1+float64(mantissa)/256), 60_000_000))
+	switch field % 16 {
+	case 0:
+		r.UploadKbps = rate
+	case 1:
+		r.DownloadKbps = rate
+	case 2:
+		r.MaxKbps = max(rate, 1)
+	case 3:
+		r.MinRTTUs = rtt
+	case 4:
+		r.SmoothedRTTUs = rtt
+	case 5:
+		r.Weight = 100 + uint16(small)*39
+	case 6:
+		r.ApplicationLimited = small%2 == 0
+		r.DemandKbps = rate
+	case 7:
+		r.ForeignQueues = small%2 == 0
+	case 8:
+		r.SingleFrames = small%2 == 0
+	case 9:
+		r.State = message.State(small % 4)
+	case 10, 11:
+		in := time.Duration(small) * 6 * time.Millisecond
+		r.Probe = message.ProbeIn(message.ProbeKind(exponent%4), in, time.Duration(mantissa%16)*message.ProbeLengthStep)
+	case 12:
+		r.MaxSource = message.Source(1 + small%3)
+	case 13:
+		r.PeriodMs = uint32(50 + 20*int(small)*int(1+exponent))
+	case 14:
+		r.FlowsUp = uint16(exponent) << 8
+	case 15:
+		r.Session = 1 + uint64(small)%99 // a new session
+	}
+}
+
+// step advances the cell, and returns the bound in bytes and the floor's window; held means that a
+// probe holds the terminal back, or that nothing is bounded.
+func (c *liarCell) step() (bound, floor float64, held bool) {
+	c.now += liarStep
+	rtt := max(liarBase+time.Millisecond, time.Duration(c.window*8/c.carries*float64(time.Second)))
+	rate := c.window * 8 / rtt.Seconds()
+	for i := range c.peers {
+		c.peers[i].HeardNs = int64(c.now)
+	}
+	peers := slices.Clone(c.peers)
+	slices.SortFunc(peers, func(a, b message.Peer) int { return int(a.Report.Session) - int(b.Report.Session) })
+	peers = slices.CompactFunc(peers, func(a, b message.Peer) bool { return a.Report.Session == b.Report.Session })
+	out := c.core.Step(c.now, control.Inputs{
+		Flows: []flow.Sample{{
+			ID: tcp.FlowID(1), Local: scenario.Address(1), Remote: scenario.Address(1000), MSS: liarMSS,
+			SendRate: rate, Greedy: true, MinRTT: liarBase, MeanRTT: rtt, LeastRTT: rtt,
+		}},
+		Host: flow.HostSample{SendRate: rate, MeanRTT: rtt}, Peers: peers, SilenceLimit: time.Second, Ready: true,
+	})
+	if len(out.Send) == 0 {
+		c.window = 2 * c.carries * liarBase.Seconds() / 8
+		return 0, 0, true
+	}
+	b := out.Send[0]
+	bound = float64(b.Packets) * liarMSS
+	c.window = bound
+	if b.Pause {
+		c.window = liarMSS
+	}
+	held = out.View.Probe == message.RTTProbe || out.View.Probe == message.RateProbe
+	rateFloor := control.FloorRate(c.config.StandaloneBps, c.config.Weight, 1+len(peers))
+	return bound, rateFloor * (liarBase + control.DefaultMinQueue).Seconds() / 8, held
+}
+
+// checkFloor drives a cell by a script of lies: four bytes change a report of a liar. It returns
+// how often the floor was nearly the bound.
+func checkFloor(t *testing.T, c *liarCell, script []byte) (near int) {
+	t.Helper()
+	for at := 0; at+5 <= len(script); at += 5 {
+		if c.liars > 0 {
+			liar := &c.peers[int(script[at]>>4)%c.liars]
+			lie(&liar.Report, script[at], script[at+1], script[at+2], script[at+3])
+		}
+		for range 1 + int(script[at+4])%16 {
+			bound, floor, held := c.step()
+			if held {
+				continue
+			}
+			if bound < floor-liarMSS && bound < floor*0.99 {
+				t.Fatalf("after %s: a bound of %.0f bytes is below the floor of %.0f", c.now-time.Hour, bound, floor)
+			}
+			if bound < 1.1*floor+liarMSS {
+				near++
+			}
+		}
+	}
+	return near
+}
+
+// FuzzFloor searches for reports of up to three liars, who are also the coordinator, that take an
+// honest terminal's bound below its floor.
+func FuzzFloor(f *testing.F) {
+	f.Add(byte(30), byte(10), byte(0), byte(1), []byte("\x04\xf0\x00\x00\x03\x00\x80\x00\x00\x0f"))
+	f.Add(byte(200), byte(1), byte(3), byte(3), []byte("\x05\x00\x00\xff\x08\x15\x00\x00\xff\x01\x0a\x02\x09\x00\x0f"))
+	f.Fuzz(func(t *testing.T, standalone, weight, honest, liars byte, script []byte) {
+		c := newLiarCell(
+			4e6*float64(1+int(standalone)), 0.1*float64(1+int(weight)%100), int(honest)%6, 1+int(liars)%3,
+		)
+		checkFloor(t, c, script[:min(len(script), 400)])
+	})
+}
+
+// TestLiarsTakeNobodyBelowTheFloor plays the attacks that are known, and random ones.
+func TestLiarsTakeNobodyBelowTheFloor(t *testing.T) {
+	attacks := map[string]func(now int, r *message.Report){
+		"an RTT of a minute, 80 and then 50 Mbit/s": func(now int, r *message.Report) {
+			r.SmoothedRTTUs = 60_000_000
+			r.UploadKbps = 80_000
+			if now > 100 {
+				r.UploadKbps = 50_000
+			}
+		},
+		"an RTT of a minute and 22 Mbit/s": func(_ int, r *message.Report) {
+			r.SmoothedRTTUs = 60_000_000
+			r.UploadKbps = 22_000
+		},
+		"the greatest weight": func(_ int, r *message.Report) { r.Weight = 10_000 },
+		"a rate that falls": func(now int, r *message.Report) {
+			r.Weight = 10_000
+			r.SmoothedRTTUs = 60_000_000
+			r.UploadKbps = message.RateOf(150e6 * math.Exp2(-float64(now)/50))
+		},
+		"queues of others": func(_ int, r *message.Report) { r.ForeignQueues = true },
+	}
+	for name, attack := range attacks {
+		for _, liars := range []int{1, 3} {
+			c := newLiarCell(323e6, 1, 1, liars)
+			lowest := math.Inf(1)
+			for now := range 600 {
+				for i := range liars {
+					attack(now, &c.peers[i].Report)
+				}
+				bound, floor, held := c.step()
+				if held {
+					continue
+				}
+				lowest = min(lowest, bound/floor)
+			}
+			if lowest < 0.98 {
+				t.Errorf("%s by %d: a bound of %.2f of the floor", name, liars, lowest)
+			}
+			t.Logf("%s by %d: at least %.2f times the floor", name, liars, lowest)
+		}
+	}
+	near := 0
+	for seed := range uint64(300) {
+		script := make([]byte, 5*80)
+		fill(script, seed)
+		c := newLiarCell(20e6*float64(1+seed%20), []float64{1, 0.1, 10}[seed%3], int(seed%5), 1+int(seed%3))
+		near += checkFloor(t, c, script)
+	}
+	if near < 100 {
+		t.Errorf("random lies came near the floor in %d steps only: they test nothing", near)
+	}
+}
+
+// fill fills a script with random bytes.
+func fill(script []byte, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 3))
+	for i := range script {
+		script[i] = byte(r.IntN(256))
+	}
+}
