@@ -52,8 +52,8 @@ const (
 // Helps reports whether bounds are worth their cost.
 func (e Benefit) Helps() bool { return e.helpsBy(0) }
 
-// agreeMargin is the part by which bounds must help more than they need to, for a terminal to refuse
-// a release.
+// agreeMargin is the part by which bounds must help more than they need to, for a terminal to
+// refuse a release.
 const agreeMargin = 0.02
 
 // helpsBy reports whether bounds are worth their cost, by a margin: a part of total and RTT.

@@ -33,11 +33,11 @@ const (
 	maxRateProbeWait  = 8 * time.Second
 )
 
-// longestDelay is the greatest delay of a peer that counts, in medians of all delays. A longer one is
-// that of a terminal with a queue of its own, or of a member that lies.
+// longestDelay is the greatest delay of a peer that counts, in medians of all delays. A longer one
+// is that of a terminal with a queue of its own, or of a member that lies.
 const longestDelay = 3
 
-// cellStateOf returns the state of the cell by the view of terminal own. A peer's base RTT and delay
+// cellStateOf returns the state of the cell as terminal own sees it. A peer's base RTT and delay
 // count up to longestDelay medians, so that one report of a minute is no queue.
 func cellStateOf(own int, all []Terminal) cellState {
 	s := cellState{single: len(all) > 0}
@@ -175,6 +175,11 @@ type wire struct {
 	noDelay, noDecay, noRefutation bool // rules that are switched off
 }
 
+// queued reports whether queues stand: that of this terminal too, because peers may report any.
+func (s *cellState) queued(threshold time.Duration) bool {
+	return s.active > 0 && s.delay >= threshold && s.ownDelay >= threshold
+}
+
 // update takes the state of a step and returns the capacity in bit/s, or Unlimited if the wire is
 // not known to limit. A delay from queueThreshold on means queues. If foreign queues stand, foreign
 // traffic uses the rest of the airtime, and no wire is suspected.
@@ -191,7 +196,7 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 	w.activeBefore = s.active
 	if foreign {
 		w.forget()
-	} else if s.active == 0 || s.delay < queueThreshold || s.ownDelay < queueThreshold || s.airtime >= spareAirtime*s.efficiency() {
+	} else if !s.queued(queueThreshold) || s.airtime >= spareAirtime*s.efficiency() {
 		w.suspected = false
 	} else if !w.suspected {
 		w.suspected = true

@@ -16,7 +16,8 @@ type wireRun struct {
 func (r *wireRun) run(total float64, delay, length time.Duration) {
 	for end := r.now + length; r.now < end; r.now += 100 * time.Millisecond {
 		s := cellState{
-			active: 4, total: total, airtime: 0.5, delay: delay, ownDelay: delay, base: 2 * time.Millisecond, standaloneSum: 1e9,
+			active: 4, total: total, airtime: 0.5, delay: delay, ownDelay: delay,
+			base: 2 * time.Millisecond, standaloneSum: 1e9,
 		}
 		r.capacity = r.wire.update(r.now, s, 30*time.Millisecond, false)
 	}

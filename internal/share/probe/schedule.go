@@ -46,9 +46,9 @@ const (
 	// first seconds, and not for eight.
 	eachSaved = 2 * time.Second
 	// releaseShare is the part of the time for releases that peers ask for, unless this terminal
-	// has found itself that bounds do not help. Three seconds a minute are what beside foreign
-	// queues is needed most. releaseSaved is the highest budget, and releaseLeast the least one with
-	// which a release is followed after the budget was spent: one release probe.
+	// has found itself that bounds do not help: three seconds a minute, the most that release
+	// probes beside foreign queues need. releaseSaved is the highest budget, and releaseLeast the
+	// least one with which a release is followed after the budget was spent: one release probe.
 	releaseShare = 0.05
 	releaseSaved = 10 * time.Second
 	releaseLeast = 3 * time.Second
