@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -156,25 +157,26 @@ type infoJSON struct {
 	summary.Report
 }
 
-// writeMetadata prints how a recording was made. Its texts may come from another person's file.
-func writeMetadata(out io.Writer, path string, m trace.Metadata) {
-	w := &strings.Builder{}
-	fmt.Fprintf(w, "%s  recorded %s on %s, Linux %s %s\n", path,
-		time.Unix(0, m.ClockWallNs).UTC().Format("2006-01-02 15:04:05 UTC"), m.Host, m.Kernel, m.Arch)
+// writeMetadata prints how a recording was made. Its texts may come from another person's file, so
+// each is cleaned before it is joined with others and cannot begin a line.
+func writeMetadata(w io.Writer, path string, m trace.Metadata) {
+	clean := units.Printable
+	fmt.Fprintf(w, "%s  recorded %s on %s, Linux %s %s\n", clean(path),
+		time.Unix(0, m.ClockWallNs).UTC().Format("2006-01-02 15:04:05 UTC"), clean(m.Host), clean(m.Kernel), clean(m.Arch))
 	if m.SourceDetail != "" {
-		fmt.Fprintf(w, "source %s; ", m.SourceDetail)
+		fmt.Fprintf(w, "source %s; ", clean(m.SourceDetail))
 	}
-	fmt.Fprintf(w, "density %s", m.Density)
+	fmt.Fprintf(w, "density %s", clean(m.Density))
 	if len(m.Command) > 0 {
 		fmt.Fprintf(w, "; command %s", shellWords(m.Command))
 	}
 	if m.Label != "" {
-		fmt.Fprintf(w, "; label %q", m.Label)
+		fmt.Fprintf(w, "; label %s", clean(strconv.Quote(m.Label)))
 	}
 	if !m.Filter.Empty() {
-		fmt.Fprintf(w, "; filter %s", filterWords(&m.Filter))
+		fmt.Fprintf(w, "; filter %s", clean(filterWords(&m.Filter)))
 	}
-	fmt.Fprintf(out, "%s\n", units.PrintableText(w.String(), false))
+	fmt.Fprintln(w)
 }
 
 // filterWords prints a filter in words: "port 80, 443 and cgroup 14009".

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"airtide/internal/kernel/sockets/filter"
+	"airtide/internal/recording/trace"
 )
 
 func TestInfoFitsTheTerminal(t *testing.T) {
@@ -25,6 +28,19 @@ func TestInfoFitsTheTerminal(t *testing.T) {
 				t.Errorf("at %d columns the last columns are shown: %t", width, wide)
 			}
 		}
+	}
+}
+
+func TestNoTextOfARecordingForgesALine(t *testing.T) {
+	forged := "x\nflow 1  forged"
+	m := trace.Metadata{
+		Host: forged, Kernel: forged, Arch: forged, SourceDetail: forged, Density: forged, Command: []string{forged},
+		Label: forged, Filter: filter.Filter{Comms: []string{forged}},
+	}
+	var b strings.Builder
+	writeMetadata(&b, forged, m)
+	if n := strings.Count(b.String(), "\n"); n != 2 {
+		t.Errorf("%d lines:\n%s", n, &b)
 	}
 }
 
