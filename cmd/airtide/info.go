@@ -161,8 +161,9 @@ type infoJSON struct {
 // each is cleaned before it is joined with others and cannot begin a line.
 func writeMetadata(w io.Writer, path string, m trace.Metadata) {
 	clean := units.Printable
-	fmt.Fprintf(w, "%s  recorded %s on %s, Linux %s %s\n", clean(path),
-		time.Unix(0, m.ClockWallNs).UTC().Format("2006-01-02 15:04:05 UTC"), clean(m.Host), clean(m.Kernel), clean(m.Arch))
+	at := time.Unix(0, m.ClockWallNs).UTC().Format("2006-01-02 15:04:05 UTC")
+	kernel := clean(m.Kernel) + " " + clean(m.Arch)
+	fmt.Fprintf(w, "%s  recorded %s on %s, Linux %s\n", clean(path), at, clean(m.Host), kernel)
 	if m.SourceDetail != "" {
 		fmt.Fprintf(w, "source %s; ", clean(m.SourceDetail))
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"airtide/internal/lab/plan"
+	"airtide/internal/sys/file"
 )
 
 const reasonFile = "reason.txt"
@@ -84,7 +85,7 @@ func (a *Attempt) write(r *Result) error {
 }
 
 func syncFile(path string) error {
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if err != nil {
 		return err
 	}
@@ -153,6 +154,9 @@ type Failure struct {
 	Dir     string `json:"dir"`
 }
 
+// maxReason is the length of the longest reason of a failure, in bytes.
+const maxReason = 64 << 10
+
 // Failures returns the failed attempts, in the order of the plan. An interrupted attempt is
 // included only after the run has started again.
 func (f *Folder) Failures(ctx context.Context) ([]Failure, error) {
@@ -167,7 +171,7 @@ func (f *Folder) Failures(ctx context.Context) ([]Failure, error) {
 		}
 		for _, n := range numbers {
 			dir := filepath.Join(f.Dir, attemptsDir, run.ID, strconv.Itoa(n))
-			reason, err := os.ReadFile(filepath.Join(dir, reasonFile))
+			reason, err := file.Read(filepath.Join(dir, reasonFile), maxReason)
 			if err != nil {
 				reason = []byte("unknown: " + err.Error())
 			}

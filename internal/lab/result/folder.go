@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"airtide/internal/lab/plan"
+	"airtide/internal/sys/file"
 )
 
 const (
@@ -88,21 +89,25 @@ func (f *Folder) writePlan() error {
 	return writeFile(filepath.Join(f.Dir, experimentFile), f.Plan.Source)
 }
 
+// maxExperiment is the length of the longest experiment file that is kept with its results, in
+// bytes. plan.Read has its own limit and says more.
+const maxExperiment = 1 << 20
+
 // Open opens a result for reading. A lab may still write into it.
 func Open(ctx context.Context, dir string) (*Folder, error) {
 	path := filepath.Join(dir, experimentFile)
-	file, err := os.ReadFile(path)
+	text, err := file.Read(path, maxExperiment)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s holds no result: it has no %s", dir, experimentFile)
 	case err != nil:
 		return nil, fmt.Errorf("opening a result: %w", err)
 	}
-	p, err := plan.Read(ctx, path, file)
+	p, err := plan.Read(ctx, path, text)
 	if err != nil {
 		return nil, fmt.Errorf("opening the result %s: this airtide does not read its experiment:\n%w", dir, err)
 	}
-	return &Folder{Dir: dir, Plan: p, SHA256: hash(file)}, nil
+	return &Folder{Dir: dir, Plan: p, SHA256: hash(text)}, nil
 }
 
 // Close releases the lock, so others can write into the result.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"airtide/internal/sys/file"
 	"airtide/internal/sys/lock"
 )
 
@@ -36,14 +37,11 @@ func lockResult(dir string) (*os.File, error) {
 
 // lockOwner returns the process that holds a lock, for a message.
 func lockOwner(path string) string {
-	f, err := os.Open(path)
+	text, err := file.Read(path, 20)
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
-	b := make([]byte, 20)
-	n, _ := f.ReadAt(b, 0)
-	if pid := strings.TrimSpace(string(b[:n])); pid != "" {
+	if pid := strings.TrimSpace(string(text)); pid != "" {
 		return " (process " + pid + ")"
 	}
 	return ""

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -20,14 +19,12 @@ const resultFile = "result.json"
 // ErrRecording says that a file is a recording.
 var ErrRecording = errors.New("it is a recording, not a result")
 
+// maxResult is the length of the longest result.json, in bytes.
+const maxResult = 32 << 20
+
 // Read reads a result.json. The error names the file.
 func Read(path string) (*Result, error) {
-	f, err := file.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading a result: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(f)
+	data, err := file.Read(path, maxResult)
 	if err != nil {
 		return nil, fmt.Errorf("reading a result: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"airtide/internal/lab/plan"
+	"airtide/internal/sys/file"
 )
 
 // Changed is the error if the experiment's file no longer fits the finished runs.
@@ -68,8 +69,8 @@ func (f *Folder) resume(ctx context.Context, p *plan.Plan) (*Folder, error) {
 
 // reread opens the result again if another process changed its file before it was locked.
 func (f *Folder) reread(ctx context.Context) (*Folder, error) {
-	file, err := os.ReadFile(filepath.Join(f.Dir, experimentFile))
-	if err == nil && hash(file) == f.SHA256 {
+	text, err := file.Read(filepath.Join(f.Dir, experimentFile), maxExperiment)
+	if err == nil && hash(text) == f.SHA256 {
 		return &Folder{Dir: f.Dir, Plan: f.Plan, SHA256: f.SHA256}, nil
 	}
 	return Open(ctx, f.Dir)
@@ -77,7 +78,7 @@ func (f *Folder) reread(ctx context.Context) (*Folder, error) {
 
 // keepFile saves the previous experiment's file under the next free number.
 func (f *Folder) keepFile() error {
-	before, err := os.ReadFile(filepath.Join(f.Dir, experimentFile))
+	before, err := file.Read(filepath.Join(f.Dir, experimentFile), maxExperiment)
 	if err != nil {
 		return fmt.Errorf("saving the previous file of the experiment: %w", err)
 	}

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"airtide/internal/cell"
+	"airtide/internal/sys/file"
 )
 
 // SeriesFile is the usual name of a run's time series.
@@ -16,25 +16,30 @@ const SeriesFile = "cell.jsonl"
 
 // Series writes windows as JSON lines.
 type Series struct {
-	file    *os.File
+	file    *file.Output
+	path    string
 	buffer  *bufio.Writer
 	encoder *json.Encoder
 }
 
 // CreateSeries creates a file for a time series.
 func CreateSeries(path string) (*Series, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := file.Create(path, false)
 	if err != nil {
 		return nil, fmt.Errorf("creating a time series: %w", err)
 	}
+	if err := f.Publish(); err != nil { // a killed run keeps its windows until then
+		f.Discard()
+		return nil, fmt.Errorf("creating a time series: %w", err)
+	}
 	b := bufio.NewWriterSize(f, 1<<16)
-	return &Series{file: f, buffer: b, encoder: json.NewEncoder(b)}, nil
+	return &Series{file: f, path: path, buffer: b, encoder: json.NewEncoder(b)}, nil
 }
 
 // Add appends a window.
 func (s *Series) Add(w *cell.Window) error {
 	if err := s.encoder.Encode(w); err != nil {
-		return fmt.Errorf("writing the time series %s: %w", s.file.Name(), err)
+		return fmt.Errorf("writing the time series %s: %w", s.path, err)
 	}
 	return nil
 }
@@ -42,14 +47,14 @@ func (s *Series) Add(w *cell.Window) error {
 // Close writes the buffered data and syncs the file.
 func (s *Series) Close() error {
 	if err := errors.Join(s.buffer.Flush(), s.file.Sync(), s.file.Close()); err != nil {
-		return fmt.Errorf("writing the time series %s: %w", s.file.Name(), err)
+		return fmt.Errorf("writing the time series %s: %w", s.path, err)
 	}
 	return nil
 }
 
 // ReadSeries reads a file written by Series. After an error it also returns the windows before it.
 func ReadSeries(path string) ([]*cell.Window, error) {
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening a time series: %w", err)
 	}

@@ -3,6 +3,7 @@ package read
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"airtide/internal/sys/file"
 )
 
 // LinkType is the kind of the first header of a packet, by its number at tcpdump.org.
@@ -74,19 +77,17 @@ type Reader struct {
 	size        int64
 }
 
-// Open opens a capture; "-" is standard input. An error names the file.
+// Open opens a capture, which may be a pipe; "-" is standard input. It waits for the writer of a
+// pipe. An error names the file.
 func Open(path string) (*Reader, error) {
 	if path == "-" {
 		return New(os.Stdin, "standard input")
 	}
-	f, err := os.Open(path)
+	f, err := file.OpenStream(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s: is a folder", path)
-	}
 	if err != nil {
 		f.Close()
 		return nil, err
