@@ -147,7 +147,7 @@ func TestShownCommandsAreUnderstood(t *testing.T) {
 func (s shownCommand) runsAnywhere() bool {
 	line := strings.Join(s.args, " ")
 	switch s.args[0] {
-	case "plot", "export":
+	case "plot", "export", "diagnose":
 		return true
 	case "packets":
 		return !strings.Contains(line, "packets -")

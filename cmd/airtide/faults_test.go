@@ -65,6 +65,7 @@ var faultTable = map[string]faultRow{
 	"completion fish":       {},
 	"completion powershell": {},
 	"completion zsh":        {},
+	"diagnose":              {call: []string{"{recording}"}, missing: "FILE", many: true},
 	"doctor":                {},
 	"export": {
 		call: []string{"{recording}"}, missing: "FILE", flags: []string{"--to", "csv", "-o", "-"},

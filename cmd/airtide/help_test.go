@@ -35,6 +35,7 @@ import (
 var jsonOf = map[string]func(*testing.T) string{
 	"airtide doctor":      filled[*doctor.Report],
 	"airtide info":        filled[infoJSON],
+	"airtide diagnose":    filled[diagnoseJSON],
 	"airtide monitor":     monitorLines,
 	"airtide export":      exportedLines,
 	"airtide cell check":  filled[[]checkedCell],

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/recording/summary"
 	"airtide/internal/recording/trace"
@@ -108,11 +109,15 @@ func summarise(ctx context.Context, r *reading, o *infoOptions) (infoJSON, error
 		return infoJSON{}, err
 	}
 	s := summary.New(summary.Options{Unseen: unseen(meta.Source)})
-	err = r.scan(ctx, "summing up", trace.ScanOptions{Fields: summary.Fields(), Flows: flows}, s)
+	engine := diagnose.New(diagnoseOptions(meta))
+	fields := append(summary.Fields(), diagnose.Fields()...)
+	err = r.scan(ctx, "summing up", trace.ScanOptions{Fields: fields, Flows: flows}, tcp.Tee{s, engine})
 	if err != nil {
 		return infoJSON{}, err
 	}
 	report := s.Report()
+	found := engine.Report()
+	report.Explain(&found)
 	if o.flow != nil {
 		has := func(id tcp.FlowID) bool { _, ok := report.Flow(id); return ok }
 		if err := needFlows(ctx, r, flowIDs([]uint{*o.flow}), has); err != nil {

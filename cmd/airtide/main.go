@@ -91,6 +91,7 @@ func newRoot(t *terminal.Terminal) *cobra.Command {
   airtide monitor                           watch all connections live
   airtide record -o a.atr -- curl -O URL    record the connections of one command
   airtide info a.atr                        show what is in a recording
+  airtide diagnose a.atr                    explain why each connection got its rate
   airtide plot a.atr --flow 1 -o a.png      draw figures
   airtide export a.atr -o a.parquet         convert it for pandas, DuckDB, spreadsheets or Perfetto
   airtide packets a.pcap                    analyse the TCP connections of a capture
@@ -112,7 +113,8 @@ airtide help topics lists them.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(helpFunc(t, root.HelpFunc()))
 	root.SetHelpCommand(newHelp(t))
-	group(root, newDoctor(t), newMonitor(t), newRecord(t), newInfo(t), newExport(t), newPlot(t), newPackets(t),
+	group(root, newDoctor(t), newMonitor(t), newRecord(t), newInfo(t), newDiagnose(t), newExport(t), newPlot(t),
+		newPackets(t),
 		newCell(t), newLab(t), newCC(t), newTune(t), newShare(t), newFairness(t), newTimewarp(t), newVersion(t))
 	return root
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 )
@@ -133,7 +134,7 @@ func (g *Figures) write(out io.Writer, o TextOptions) {
 		return fmt.Sprintf("%d by time stamp or F-RTO, %d by DSACK", u.Timestamp, u.Dsack)
 	}))
 	field("ca_state", sharesText(g.CAStateShare.list()))
-	field("limited by", sharesText(g.LimitedShare.list()))
+	field("limited by", diagnose.SharesText(g.Limits, len(g.Limits)))
 }
 
 // text lists the causes that occurred.

@@ -34,7 +34,6 @@ func (f *flow) report(unseen *[256]bool) Flow {
 				Packets: f.retransmits.total(f.Inherited), Bytes: f.retransmittedBytes.total(f.Inherited),
 			},
 			CAStateShare: caStateShare(f.caNs, f.caOK),
-			LimitedShare: limitedShare(f.chronoSpan()),
 		},
 	}
 	if f.samples > 0 {
@@ -47,18 +46,6 @@ func (f *flow) report(unseen *[256]bool) Flow {
 	line.setRates(f.acked.rate, f.received.rate)
 	line.count(&f.causes, &f.codes, &f.undone, unseen)
 	return line
-}
-
-// chronoSpan returns the increase of time and chronographs between the first and the last sample
-// with them.
-func (f *flow) chronoSpan() chronographs {
-	if !f.chronoOK {
-		return chronographs{}
-	}
-	return chronographs{
-		f.chronoLast.timeNs - f.chronoFirst.timeNs, f.chronoLast.busy - f.chronoFirst.busy,
-		f.chronoLast.rwnd - f.chronoFirst.rwnd, f.chronoLast.sndbuf - f.chronoFirst.sndbuf,
-	}
 }
 
 func (g *Figures) setRates(up, down *stats.PeakRate) {
@@ -132,19 +119,6 @@ func caStateShare(ns [numCAStates]int64, ok bool) *CAStateShare {
 	share := func(s tcp.CAState) float64 { return float64(ns[s]) / float64(sum) }
 	return &CAStateShare{
 		share(tcp.CAOpen), share(tcp.CADisorder), share(tcp.CACWR), share(tcp.CARecovery), share(tcp.CALoss),
-	}
-}
-
-// limitedShare computes shares from a span. The kernel counts in jiffies, so the parts can exceed
-// the whole a little.
-func limitedShare(span chronographs) *LimitedShare {
-	if span.timeNs <= 0 {
-		return nil
-	}
-	share := func(us int64) float64 { return min(1, max(0, float64(us)*1000/float64(span.timeNs))) }
-	return &LimitedShare{
-		Cwnd: share(span.busy - span.rwnd - span.sndbuf), Rwnd: share(span.rwnd), Sndbuf: share(span.sndbuf),
-		AppIdle: share(span.timeNs/1000 - span.busy),
 	}
 }
 

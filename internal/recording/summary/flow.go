@@ -58,9 +58,6 @@ type flow struct {
 
 	caNs [numCAStates]int64
 	caOK bool
-	// The chronographs at the first and at the last sample that had them.
-	chronoFirst, chronoLast chronographs
-	chronoOK                bool
 
 	causes  [numCauses]int64
 	codes   [tcp.NumErrorCodes]int64
@@ -74,12 +71,6 @@ type flow struct {
 type stream struct {
 	counter
 	rate *stats.PeakRate
-}
-
-// chronographs are the times of tcp_chrono_type (include/linux/tcp.h) at a moment.
-type chronographs struct {
-	timeNs             int64
-	busy, rwnd, sndbuf int64 // µs
 }
 
 func newFlow(id tcp.FlowID) *flow {
@@ -167,13 +158,6 @@ func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 	if r.caState >= 0 && r.caState < int64(numCAStates) {
 		f.caNs[r.caState] += max(0, r.timeNs-sinceNs)
 		f.caOK = true
-	}
-	if r.busy != tcp.Absent && r.rwndLimited != tcp.Absent && r.sndbufLimited != tcp.Absent {
-		f.chronoLast = chronographs{r.timeNs, r.busy, r.rwndLimited, r.sndbufLimited}
-		if !f.chronoOK {
-			f.chronoFirst = f.chronoLast
-			f.chronoOK = true
-		}
 	}
 	return ackedBytes, receivedBytes, sinceNs
 }

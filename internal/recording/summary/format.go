@@ -88,13 +88,6 @@ func (s *CAStateShare) list() []share {
 	}
 }
 
-func (s *LimitedShare) list() []share {
-	if s == nil {
-		return nil
-	}
-	return []share{{"cwnd", s.Cwnd}, {"rwnd", s.Rwnd}, {"sndbuf", s.Sndbuf}, {"app idle", s.AppIdle}}
-}
-
 // sharesText formats the nonzero parts.
 func sharesText(shares []share) string {
 	var texts []string
@@ -107,18 +100,4 @@ func sharesText(shares []share) string {
 		return absent
 	}
 	return strings.Join(texts, ", ")
-}
-
-// greatest returns the name of the largest part.
-func greatest(shares []share) string {
-	best := share{absent, 0}
-	for _, s := range shares {
-		if s.part > best.part {
-			best = s
-		}
-	}
-	if best.part == 0 {
-		return absent
-	}
-	return best.name + " " + percent(best.part)
 }

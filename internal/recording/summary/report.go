@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"airtide/internal/diagnose"
 	"airtide/internal/tcp"
 )
 
@@ -38,6 +39,9 @@ type Flow struct {
 	CongestionControls []string   `json:"congestion_controls"`
 	Closed             bool       `json:"closed"`
 	CloseReason        tcp.Reason `json:"close_reason"` // still_open while not closed
+	// Limit is the limit with the most time, and Certainty tells how sure it is.
+	Limit     diagnose.Limit     `json:"limit"`
+	Certainty diagnose.Certainty `json:"certainty"`
 	Figures
 }
 
@@ -74,7 +78,9 @@ type Figures struct {
 	Errors           Errors          `json:"errors"`
 	Undone           *Undone         `json:"undone"`
 	CAStateShare     *CAStateShare   `json:"ca_state_share"`
-	LimitedShare     *LimitedShare   `json:"limited_share"`
+	// Limits are the shares of time of each limit, greatest first; null without a diagnosis. Those
+	// of all flows leave out idle and short connections, and receivers beside senders.
+	Limits []diagnose.Share `json:"limits"`
 }
 
 // Distribution describes values by quantiles, which are within 1 % of their value.
@@ -136,13 +142,21 @@ type CAStateShare struct {
 	Loss     float64 `json:"loss"`
 }
 
-// LimitedShare is the share of time, 0 to 1, of each limit of the sender, from the kernel's
-// chronographs.
-type LimitedShare struct {
-	Cwnd    float64 `json:"cwnd"`     // data outstanding and neither of the next two: the window or the network
-	Rwnd    float64 `json:"rwnd"`     // the peer's receive window
-	Sndbuf  float64 `json:"sndbuf"`   // the send buffer
-	AppIdle float64 `json:"app_idle"` // nothing outstanding: the application gave nothing to send
+// Explain adds the limits that a diagnosis of the same data found.
+func (r *Report) Explain(d *diagnose.Report) {
+	r.Totals.Limits = d.Total()
+	found := make(map[tcp.FlowID]*diagnose.Connection, len(d.Connections))
+	for i := range d.Connections {
+		found[d.Connections[i].ID] = &d.Connections[i]
+	}
+	for i := range r.Flows {
+		f := &r.Flows[i]
+		if c := found[f.ID]; c != nil {
+			f.Limits = c.Shares
+			f.Limit = c.Limit
+			f.Certainty = c.Certainty
+		}
+	}
 }
 
 // Flow returns a flow of the report.

@@ -46,7 +46,6 @@ func Fields() []tcp.Field {
 		tcp.AckBytes, tcp.SeqBytes, tcp.SegmentBytes, tcp.SentBytes, tcp.AckedBytes, tcp.ReceivedBytes,
 		tcp.CwndPackets, tcp.InFlightPackets, tcp.CAStateField, tcp.SrttUs, tcp.RttUs, tcp.MinRttUs,
 		tcp.DeliveredPackets, tcp.LostPackets, tcp.RetransmitsPackets, tcp.RetransmittedBytes,
-		tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs,
 	}
 }
 
@@ -117,7 +116,6 @@ type columns struct {
 	ack, seq, segment, sent, acked, received         []int64
 	cwnd, inFlight, caState, srtt, rtt, minRtt       []int64
 	delivered, lost, retransmits, retransmittedBytes []int64
-	busy, rwndLimited, sndbufLimited                 []int64
 }
 
 func columnsOf(b *tcp.Batch) columns {
@@ -131,7 +129,6 @@ func columnsOf(b *tcp.Batch) columns {
 		srtt: at(tcp.SrttUs), rtt: at(tcp.RttUs), minRtt: at(tcp.MinRttUs),
 		delivered: at(tcp.DeliveredPackets), lost: at(tcp.LostPackets), retransmits: at(tcp.RetransmitsPackets),
 		retransmittedBytes: at(tcp.RetransmittedBytes),
-		busy:               at(tcp.BusyUs), rwndLimited: at(tcp.RwndLimitedUs), sndbufLimited: at(tcp.SndbufLimitedUs),
 	}
 }
 
@@ -141,7 +138,6 @@ type row struct {
 	acked, received                                  int64
 	cwnd, inFlight, caState, srtt, rtt, minRtt       int64
 	delivered, lost, retransmits, retransmittedBytes int64
-	busy, rwndLimited, sndbufLimited                 int64
 }
 
 // read reads row i. A sample comes before its segment is processed, so read adds the data that the
@@ -166,7 +162,4 @@ func (c *columns) read(i int, r *row) {
 	r.lost = c.lost[i]
 	r.retransmits = c.retransmits[i]
 	r.retransmittedBytes = c.retransmittedBytes[i]
-	r.busy = c.busy[i]
-	r.rwndLimited = c.rwndLimited[i]
-	r.sndbufLimited = c.sndbufLimited[i]
 }

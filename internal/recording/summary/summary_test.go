@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/tcp"
 )
 
@@ -163,7 +164,9 @@ func TestAbsentStaysAbsent(t *testing.T) {
 		isAbsent(t, "retransmitted of delivered", g.Retransmissions.DeliveredPct)
 		isAbsent(t, "causes", g.Retransmissions.Causes)
 		isAbsent(t, "ca_state", g.CAStateShare)
-		isAbsent(t, "limited", g.LimitedShare)
+		if g.Limits != nil {
+			t.Errorf("limits are %v, want none", g.Limits)
+		}
 		isAbsent(t, "undone", g.Undone)
 		isAbsent(t, "reordering", g.Errors.Reordering)
 		is(t, "duplicate ACKs (SACK is seen)", g.Errors.DupAck, 0)
@@ -200,26 +203,33 @@ func TestTimeBelongsToTheStateThatEndsIt(t *testing.T) {
 	is(t, "shares", s.only().CAStateShare, CAStateShare{Open: 0.4, Disorder: 0.2, Recovery: 0.3, Loss: 0.1})
 }
 
-func TestLimitedShares(t *testing.T) {
-	for _, c := range []struct {
-		name               string
-		busy, rwnd, sndbuf int64 // µs over 10 s
-		want               LimitedShare
-	}{
-		{"by the window", 10e6, 0, 0, LimitedShare{Cwnd: 1}},
-		{"by the receiver", 10e6, 4e6, 0, LimitedShare{Cwnd: 0.6, Rwnd: 0.4}},
-		{"by everything", 8e6, 1e6, 2e6, LimitedShare{Cwnd: 0.5, Rwnd: 0.1, Sndbuf: 0.2, AppIdle: 0.2}},
-		{"by the application", 0, 0, 0, LimitedShare{AppIdle: 1}},
-		{"jiffies too many", 10_004_000, 0, 0, LimitedShare{Cwnd: 1}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := newScene(t, Options{})
-			s.open(1, nil)
-			s.sample(1, t0+sec, values{tcp.BusyUs: 7, tcp.RwndLimitedUs: 5, tcp.SndbufLimitedUs: 2})
-			s.sample(1, t0+11*sec,
-				values{tcp.BusyUs: 7 + c.busy, tcp.RwndLimitedUs: 5 + c.rwnd, tcp.SndbufLimitedUs: 2 + c.sndbuf})
-			is(t, "shares", s.only().LimitedShare, c.want)
-		})
+// The limits come from a diagnosis of the same data. Totals leave out connections that moved
+// nothing.
+func TestLimitsComeFromTheDiagnosis(t *testing.T) {
+	s := newScene(t, Options{})
+	s.open(1, nil)
+	s.open(2, nil)
+	s.sample(1, t0+sec, values{tcp.AckedBytes: 1000})
+	s.sample(2, t0+sec, values{tcp.AckedBytes: 1000})
+	report := s.Report()
+	if report.Flows[0].Limits != nil {
+		t.Errorf("without a diagnosis the limits are %v", report.Flows[0].Limits)
+	}
+	found := diagnose.Report{Connections: []diagnose.Connection{
+		{
+			Flow: tcp.Flow{ID: 2}, Direction: "sends", AckedBytes: 1000,
+			Shares:  []diagnose.Share{{Limit: diagnose.Pacing, Share: 1}},
+			Finding: diagnose.Finding{Limit: diagnose.Pacing, Certainty: diagnose.Likely},
+		},
+		{Flow: tcp.Flow{ID: 1}, Direction: "idle", Shares: []diagnose.Share{{Limit: diagnose.Idle, Share: 1}}},
+	}}
+	report.Explain(&found)
+	second := report.Flows[1]
+	if second.Limit != diagnose.Pacing || second.Certainty != diagnose.Likely || second.Limits[0].Share != 1 {
+		t.Errorf("flow 2 is limited by %s (%s), %v", second.Limit, second.Certainty, second.Limits)
+	}
+	if limits := report.Totals.Limits; len(limits) != 1 || limits[0].Limit != diagnose.Pacing {
+		t.Errorf("the totals are limited by %v, want pacing alone", limits)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 )
@@ -59,7 +60,7 @@ var tableColumns = []column{
 	{"LCONG", false, 4, func(f *Flow) string { return count(f.Errors.LocalCongestion) }},
 	{"DUPACK", false, 4, func(f *Flow) string { return count(f.Errors.DupAck) }},
 	{"RTO", false, 2, func(f *Flow) string { return count(f.Errors.Timeout) }},
-	{"LIMITED BY", true, 8, func(f *Flow) string { return greatest(f.LimitedShare.list()) }},
+	{"LIMITED BY", true, 8, func(f *Flow) string { return diagnose.SharesText(f.Limits, 1) }},
 	{"END", true, 9, func(f *Flow) string { return f.CloseReason.String() }},
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/tcp"
 )
 
@@ -24,7 +25,6 @@ func transfer(t *testing.T, flows int) *scene {
 				tcp.AckedBytes: n, tcp.ReceivedBytes: i, tcp.RttUs: 12_000, tcp.SrttUs: 13_000, tcp.MinRttUs: 11_000,
 				tcp.CwndPackets: 40, tcp.InFlightPackets: 38, tcp.CAStateField: 0, tcp.DeliveredPackets: i * 100,
 				tcp.LostPackets: 2, tcp.RetransmitsPackets: 2, tcp.RetransmittedBytes: 2896,
-				tcp.BusyUs: i * 100_000, tcp.RwndLimitedUs: 0, tcp.SndbufLimitedUs: i * 25_000,
 			})
 		}
 		s.event(tcp.Event{TimeNs: t0 + sec, Flow: id, Kind: tcp.EventTimeout, Code: tcp.CodeTimeout})
@@ -34,6 +34,21 @@ func transfer(t *testing.T, flows int) *scene {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// explained adds the same limits to each flow.
+func explained(r Report) Report {
+	var found diagnose.Report
+	for i := range r.Flows {
+		found.Connections = append(found.Connections, diagnose.Connection{
+			Flow: r.Flows[i].Flow, Direction: "sends", AckedBytes: 1,
+			Shares: []diagnose.Share{
+				{Limit: diagnose.Pacing, Share: 0.75}, {Limit: diagnose.SendBuffer, Share: 0.25},
+			},
+		})
+	}
+	r.Explain(&found)
+	return r
 }
 
 func text(t *testing.T, r Report, o TextOptions) string {
@@ -55,14 +70,14 @@ func contains(t *testing.T, text string, wants ...string) {
 }
 
 func TestTableShowsEachFlow(t *testing.T) {
-	got := text(t, transfer(t, 2).Report(), TextOptions{})
+	got := text(t, explained(transfer(t, 2).Report()), TextOptions{})
 	contains(t, got,
 		"flows          2 (2 open, 0 closed), 2.0s, 40 samples, 4 events\n",
 		"lost records   5 (per CPU 1: 5; 0 of flows that are not known, 0 never made), 1 flow not followed\n",
 		"FLOW  PROCESS    LOCAL          REMOTE          CC     TIME  ACKED B  RECV B  ACKED bit/s  RECV bit/s  "+
 			"RTT ms   p99  CWND  RETRANS  REORD  LCONG  DUPACK  RTO  LIMITED BY  END\n",
 		"   2  iperf3 42  10.0.0.1:5201  10.0.0.2:40000  cubic  2.0s     400k      20        1.60M          80  "+
-			"  12.0  12.0    40   2 0.1%      0      0       0    1  cwnd 75%    still_open\n",
+			"  12.0  12.0    40   2 0.1%      0      0       0    1  pacing 75%  still_open\n",
 	)
 	if strings.Index(got, "\n   2  ") > strings.Index(got, "\n   1  ") {
 		t.Error("the flow with more bytes does not come first")
@@ -106,7 +121,7 @@ func TestManyFlowsShowTheGreatest(t *testing.T) {
 }
 
 func TestDetailsOfOneFlow(t *testing.T) {
-	report := transfer(t, 2).Report()
+	report := explained(transfer(t, 2).Report())
 	var out bytes.Buffer
 	if err := report.WriteFlow(&out, 2, TextOptions{}); err != nil {
 		t.Fatal(err)
@@ -122,7 +137,7 @@ func TestDetailsOfOneFlow(t *testing.T) {
 		"retransmitted  2 packets, 2.90k bytes, 0.1% of 2000 delivered; 2 marked lost\n",
 		"  by cause     RTO 1\n",
 		"errors         reordering 0, local congestion 0, duplicate ACK/SACK 0, timeout 1\n",
-		"ca_state       open 100%\n", "limited by     cwnd 75%, sndbuf 25%\n",
+		"ca_state       open 100%\n", "limited by     pacing 75%, send buffer 25%\n",
 	)
 	err := report.WriteFlow(&out, 9, TextOptions{})
 	if err == nil || !strings.Contains(err.Error(), "no flow 9: choose one from 1 to 2") {
@@ -178,7 +193,7 @@ func TestJSONNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	figures := strings.Fields(`acked_bytes acked_peak_bps acked_rate_bps active_s ca_state_share
-		cwnd_packets delivered_packets duration_s end_ns errors events in_flight_packets limited_share
+		cwnd_packets delivered_packets duration_s end_ns errors events in_flight_packets limits
 		lost_packets min_rtt_us receive_peak_bps receive_rate_bps received_bytes retransmissions
 		rtt_us samples srtt_us start_ns undone`)
 	flow := value["flows"].([]any)[0].(map[string]any)
@@ -197,8 +212,8 @@ func TestJSONNames(t *testing.T) {
 			strings.Fields("lost_per_cpu lost_records missed_records orphan_records untracked_flows"),
 		},
 		{"a flow", flow, append(strings.Fields(`cgroup cgroup_id close_reason closed comm congestion_control
-			congestion_controls
-			first_ns flow inherited inode local netns pid remote`), figures...)},
+			congestion_controls certainty
+			first_ns flow inherited inode limit local netns pid remote`), figures...)},
 		{"rtt_us", flow["rtt_us"], strings.Fields("max median min p95 p99")},
 		{"cwnd_packets", flow["cwnd_packets"], strings.Fields("max median min")},
 		{"retransmissions", flow["retransmissions"], strings.Fields("bytes causes delivered_pct packets")},
@@ -209,7 +224,6 @@ func TestJSONNames(t *testing.T) {
 		{"errors", flow["errors"], strings.Fields("dup_ack local_congestion reordering timeout")},
 		{"undone", flow["undone"], strings.Fields("dsack timestamp")},
 		{"ca_state_share", flow["ca_state_share"], strings.Fields("cwr disorder loss open recovery")},
-		{"limited_share", flow["limited_share"], strings.Fields("app_idle cwnd rwnd sndbuf")},
 	} {
 		slices.Sort(c.want)
 		if got := slices.Sorted(maps.Keys(c.in.(map[string]any))); !slices.Equal(got, c.want) {

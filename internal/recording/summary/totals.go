@@ -11,7 +11,6 @@ type totals struct {
 	rtt, srtt, cwnd, inFlight stats.Sketch
 	caNs                      [numCAStates]int64
 	caOK                      bool
-	span                      chronographs
 	causes                    [numCauses]int64
 	codes                     [tcp.NumErrorCodes]int64
 	undone                    [2]int64
@@ -65,11 +64,6 @@ func (t *totals) add(f *flow, line *Flow) {
 	addArray(t.causes[:], f.causes[:])
 	addArray(t.codes[:], f.codes[:])
 	addArray(t.undone[:], f.undone[:])
-	span := f.chronoSpan()
-	t.span.timeNs += span.timeNs
-	t.span.busy += span.busy
-	t.span.rwnd += span.rwnd
-	t.span.sndbuf += span.sndbuf
 }
 
 func (t *totals) report(s *Summary) Totals {
@@ -81,7 +75,6 @@ func (t *totals) report(s *Summary) Totals {
 	t.Cwnd = spreadOf(&t.cwnd)
 	t.InFlight = spreadOf(&t.inFlight)
 	t.CAStateShare = caStateShare(t.caNs, t.caOK)
-	t.LimitedShare = limitedShare(t.span)
 	t.count(&t.causes, &t.codes, &t.undone, &s.unseen)
 	if s.loss != nil {
 		t.Loss = &Loss{

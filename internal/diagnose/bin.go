@@ -1,0 +1,163 @@
+package diagnose
+
+import "airtide/internal/tcp"
+
+// condition is the state of the sender between two samples.
+type condition uint8
+
+const (
+	condNone    condition = iota // the source shows too little
+	condIdle                     // nothing outstanding
+	condWindow                   // the congestion window is full, or recovery governs it
+	condReceive                  // the peer's window is full
+	condBuffer                   // the send buffer is full
+	condEmpty                    // all data is sent, and the window has room
+	condPartial                  // less than a segment waits, with data outstanding
+	condDevice                   // data waits behind this connection's packets in the device's queue
+	condPaced                    // data waits though the window has room
+	numConditions
+)
+
+// bin sums up the samples and events of a time. Bins of one flow follow each other without gaps.
+// All values are sums, extremes or counts, so that two bins can be merged.
+type bin struct {
+	fromNs, toNs int64
+	samples      int32
+	// ns is the time in each condition, as samples show it.
+	ns [numConditions]int64
+	// Growth of the chronographs in µs.
+	busyUs, rwndUs, sndbufUs int64
+	chrono                   bool
+
+	ackedBytes, receivedBytes              int64
+	deliveredPackets, lostPackets, retrans int64
+	outOfOrder                             int64
+	// turns counts data that came in after data had gone out.
+	turns int32
+	// RTTs of single segments in µs.
+	rtt extremes
+	// Levels.
+	cwnd, inFlight, window, pacing, unsent extremes
+	deviceQueue, sendMemory, receiveQueued extremes
+	receiveWindow                          extremes
+	receiverRtt                            extremes
+	// queuedSamples counts samples with more than two segments received and not read.
+	queuedSamples int32
+	// slowStart counts samples with a window below the threshold.
+	slowStart int32
+	// dataNs is the time between arrivals of data that are less than maxDataGap round trips apart.
+	dataNs int64
+	// gapNs is the time in which data came behind a gap.
+	gapNs int64
+	// stallNs is the length of the path's pauses that ended in this bin.
+	stallNs int64
+	stalls  int32
+
+	// Events.
+	timeouts       int32
+	timeoutUs      int64 // sum of the RTOs that ran out
+	reductions     int32 // of cwnd, other than by timeouts and local congestion
+	rankSum        float64
+	ranks          int32
+	localRefusals  int32
+	reorderings    int32
+	undos          int32
+	zeroWindows    int32
+	ownZeroWindows int32
+	fast           int32 // segments sent again by fast retransmit
+}
+
+// extremes are the least, greatest and mean value of a level. Single precision halves the memory of
+// a bin; the thresholds are coarser.
+type extremes struct {
+	sum             float64
+	least, greatest float32
+	count           uint32
+}
+
+func (e *extremes) add(v int64) {
+	if v == tcp.Absent {
+		return
+	}
+	x := float32(v)
+	if e.count == 0 || x < e.least {
+		e.least = x
+	}
+	if e.count == 0 || x > e.greatest {
+		e.greatest = x
+	}
+	e.sum += float64(v)
+	e.count++
+}
+
+func (e *extremes) merge(o *extremes) {
+	if o.count == 0 {
+		return
+	}
+	if e.count == 0 {
+		*e = *o
+		return
+	}
+	e.least = min(e.least, o.least)
+	e.greatest = max(e.greatest, o.greatest)
+	e.sum += o.sum
+	e.count += o.count
+}
+
+// mean is 0 without values.
+func (e *extremes) mean() float64 {
+	if e.count == 0 {
+		return 0
+	}
+	return e.sum / float64(e.count)
+}
+
+func (b *bin) lengthNs() int64 { return b.toNs - b.fromNs }
+
+// merge adds a later bin.
+func (b *bin) merge(o *bin) {
+	b.toNs = max(b.toNs, o.toNs)
+	b.samples += o.samples
+	for i := range b.ns {
+		b.ns[i] += o.ns[i]
+	}
+	b.busyUs += o.busyUs
+	b.rwndUs += o.rwndUs
+	b.sndbufUs += o.sndbufUs
+	b.chrono = b.chrono || o.chrono
+	b.ackedBytes += o.ackedBytes
+	b.receivedBytes += o.receivedBytes
+	b.deliveredPackets += o.deliveredPackets
+	b.lostPackets += o.lostPackets
+	b.retrans += o.retrans
+	b.outOfOrder += o.outOfOrder
+	b.turns += o.turns
+	levels, others := b.levels(), o.levels()
+	for i := range levels {
+		levels[i].merge(others[i])
+	}
+	b.queuedSamples += o.queuedSamples
+	b.slowStart += o.slowStart
+	b.dataNs += o.dataNs
+	b.gapNs += o.gapNs
+	b.stallNs += o.stallNs
+	b.stalls += o.stalls
+	b.timeouts += o.timeouts
+	b.timeoutUs += o.timeoutUs
+	b.reductions += o.reductions
+	b.rankSum += o.rankSum
+	b.ranks += o.ranks
+	b.localRefusals += o.localRefusals
+	b.reorderings += o.reorderings
+	b.undos += o.undos
+	b.zeroWindows += o.zeroWindows
+	b.ownZeroWindows += o.ownZeroWindows
+	b.fast += o.fast
+}
+
+func (b *bin) levels() [11]*extremes {
+	return [...]*extremes{
+		&b.rtt, &b.cwnd, &b.inFlight, &b.window, &b.pacing, &b.unsent, &b.deviceQueue, &b.sendMemory,
+		&b.receiveQueued, &b.receiveWindow, &b.receiverRtt,
+	}
+}

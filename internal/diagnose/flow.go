@@ -1,0 +1,433 @@
+package diagnose
+
+import (
+	"airtide/internal/stats"
+	"airtide/internal/tcp"
+)
+
+const (
+	// leastBinNs is the least length of a bin. A bin is at least one round trip long.
+	leastBinNs = int64(100e6)
+	// maxDataGap is the number of round trips without data after which the sender is thought to
+	// have none.
+	maxDataGap = 3
+	// rankValues is the number of RTTs that the rank of an RTT at a reduction is taken among.
+	rankValues      = 64
+	leastRankValues = 8
+)
+
+// flow builds the bins of one flow.
+type flow struct {
+	tcp.Flow
+	described bool
+	polled    bool
+	bins      []bin
+	widthNs   int64 // of a bin, once merging has begun
+	last      sample
+	seen      bool
+	samples   int64
+	firstNs   int64 // of the first sample
+	openNs    int64 // of the change to ESTABLISHED; 0 when not seen
+	closedNs  int64
+	baseRtt   int64 // least RTT in µs; 0 without one
+	cc        string
+	// Bytes at the first sample, for inherited flows.
+	maxCwnd       int64
+	dataAtNs      int64 // arrival of the last data; 0 without any
+	sentAtData    int64 // sent_bytes when data came last
+	idleNs        int64 // time without growth of the busy time that no bin has yet
+	silentNs      int64 // length of the last long silence with data outstanding; 0 when it is judged
+	silenceEndNs  int64
+	epoch         stats.Thinned[int64]
+	ackedAll      int64
+	receivedAll   int64
+	deliveredAll  int64
+	maxReceiveWnd int64
+}
+
+// describe takes a description. A later one adds knowledge.
+func (f *flow) describe(d *tcp.Flow) {
+	old := f.Flow
+	f.Flow = *d
+	if f.described && f.PID == 0 && f.Comm == "" {
+		f.PID = old.PID
+		f.Comm = old.Comm
+	}
+	if !f.described {
+		f.cc = d.CongestionControl
+	}
+	f.described = true
+}
+
+// sample takes a sample. limit is the greatest number of bins.
+func (f *flow) sample(s *sample, limit int) {
+	f.samples++
+	if !f.seen {
+		f.begin(s)
+		return
+	}
+	if s.timeNs < f.last.timeNs {
+		return
+	}
+	if f.closing() {
+		f.last = *s
+		return
+	}
+	b := f.binFor(s.timeNs, limit)
+	f.account(b, s)
+	f.last = *s
+}
+
+// closing reports whether an end has sent its FIN and nothing was outstanding: then no limit holds
+// any more.
+func (f *flow) closing() bool {
+	state := f.last.state
+	return state != tcp.Absent && state > int64(tcp.StateSynRecv) && f.last.unsent <= 0 && f.last.unacked <= 1
+}
+
+// begin takes the first sample. The time before it, from connect() on, belongs to the first bin.
+func (f *flow) begin(s *sample) {
+	f.seen = true
+	f.firstNs = s.timeNs
+	if !f.Inherited && f.FirstNs > 0 {
+		f.firstNs = min(f.FirstNs, s.timeNs)
+	}
+	f.last = *s
+	f.sentAtData = s.sent
+	f.bins = append(f.bins, bin{fromNs: f.firstNs, toNs: s.timeNs, samples: 1})
+	if !f.Inherited {
+		last := &f.last
+		for _, counter := range []*int64{
+			&last.acked, &last.received, &last.delivered, &last.lost, &last.retransmits, &last.outOfOrder, &last.busy,
+			&last.rwndLimited, &last.sndbufLimited,
+		} {
+			*counter = zeroed(*counter)
+		}
+		f.last.timeNs = f.firstNs
+		f.account(&f.bins[0], s)
+		f.last = *s
+	}
+}
+
+func zeroed(v int64) int64 {
+	if v == tcp.Absent {
+		return v
+	}
+	return 0
+}
+
+// binFor returns the bin of a sample. A silence longer than a bin is a bin of its own.
+func (f *flow) binFor(now int64, limit int) *bin {
+	width := max(leastBinNs, f.widthNs, 1000*max(0, f.last.srtt))
+	b := &f.bins[len(f.bins)-1]
+	silence := now - f.last.timeNs
+	if now-b.fromNs <= width && silence < width {
+		b.toNs = now
+		return b
+	}
+	if len(f.bins) >= limit {
+		f.halve()
+	}
+	f.bins = append(f.bins, bin{fromNs: f.last.timeNs, toNs: now})
+	return &f.bins[len(f.bins)-1]
+}
+
+// halve merges each two neighbours.
+func (f *flow) halve() {
+	kept := 0
+	for i := 0; i < len(f.bins); i += 2 {
+		merged := f.bins[i]
+		if i+1 < len(f.bins) {
+			merged.merge(&f.bins[i+1])
+		}
+		f.bins[kept] = merged
+		kept++
+	}
+	f.bins = f.bins[:kept]
+	f.widthNs = max(f.widthNs, leastBinNs) * 2
+}
+
+// account adds the time since the last sample, and the growth in it, to a bin.
+func (f *flow) account(b *bin, s *sample) {
+	last := &f.last
+	b.samples++
+	elapsed := s.timeNs - last.timeNs
+	f.spend(b, s, elapsed)
+	if s.busy != tcp.Absent && last.busy != tcp.Absent {
+		b.chrono = true
+		b.busyUs += max(0, s.busy-last.busy)
+		b.rwndUs += max(0, s.rwndLimited-last.rwndLimited)
+		b.sndbufUs += max(0, s.sndbufLimited-last.sndbufLimited)
+	}
+	acked := growth(ackedWith(s), ackedWith(last))
+	received := growth(receivedWith(s), receivedWith(last))
+	b.ackedBytes += acked
+	b.receivedBytes += received
+	f.ackedAll += acked
+	f.receivedAll += received
+	delivered := growth(s.delivered, last.delivered)
+	b.deliveredPackets += delivered
+	f.deliveredAll += delivered
+	b.lostPackets += growth(s.lost, last.lost)
+	b.retrans += growth(s.retransmits, last.retransmits)
+	b.outOfOrder += growth(s.outOfOrder, last.outOfOrder)
+	f.data(b, s)
+	f.reduction(b, s)
+	f.levels(b, s)
+}
+
+// tickNs is twice the longest tick in which the kernel counts the busy time at 250 Hz.
+const tickNs = int64(8e6)
+
+// spend adds the time since the last sample to a condition. A sample shows the state when its
+// segment came. The state says nothing of a silence before the data that it acknowledges: that part
+// is the time in which the busy time did not grow. Its ticks are rounded, so the difference is
+// summed up until it exceeds them.
+func (f *flow) spend(b *bin, s *sample, elapsed int64) {
+	if s.busy != tcp.Absent && f.last.busy != tcp.Absent {
+		f.idleNs = max(-tickNs, f.idleNs+elapsed-1000*max(0, s.busy-f.last.busy))
+		if f.idleNs > tickNs {
+			idle := min(elapsed, f.idleNs)
+			b.ns[condIdle] += idle
+			elapsed -= idle
+			f.idleNs = 0
+		}
+	}
+	b.ns[f.condition(s)] += elapsed
+	f.pause(b, s)
+}
+
+const (
+	// A silence of stallRtts round trips and stallNs is a pause of the path if the packets after it
+	// had waited for stallShare of it.
+	stallRtts  = 3
+	leastStall = int64(50e6)
+	stallShare = 0.6
+)
+
+// pause finds silences in which the path held packets back: the segments after it were on their way
+// for most of the silence.
+func (f *flow) pause(b *bin, s *sample) {
+	silence := s.timeNs - f.last.timeNs
+	if silence > leastStall && silence > stallRtts*1000*s.srtt && f.last.unacked > 0 && s.srtt > 0 {
+		f.silentNs = silence
+		f.silenceEndNs = s.timeNs
+		return
+	}
+	if f.silentNs == 0 {
+		return
+	}
+	if s.timeNs-f.silenceEndNs > leastStall {
+		f.silentNs = 0
+		return
+	}
+	if float64(s.rtt)*1000 >= stallShare*float64(f.silentNs) {
+		b.stallNs += f.silentNs
+		b.stalls++
+		f.silentNs = 0
+	}
+}
+
+func growth(now, before int64) int64 {
+	if now == tcp.Absent || before == tcp.Absent {
+		return 0
+	}
+	return max(0, now-before)
+}
+
+// ackedWith is the acknowledged stream with the arriving segment's acknowledgement.
+func ackedWith(s *sample) int64 {
+	if s.ack > s.acked && (s.sent == tcp.Absent || s.ack <= s.sent) {
+		return s.ack
+	}
+	return s.acked
+}
+
+// receivedWith is the received stream with the arriving segment.
+func receivedWith(s *sample) int64 {
+	if s.segment > 0 && s.received != tcp.Absent && s.seq == s.received {
+		return s.received + s.segment
+	}
+	return s.received
+}
+
+// data follows the arrivals of data: turns of request and answer, and gaps.
+func (f *flow) data(b *bin, s *sample) {
+	if s.segment <= 0 {
+		return
+	}
+	if s.received != tcp.Absent && s.seq > s.received {
+		b.gapNs += s.timeNs - f.last.timeNs
+	}
+	if f.sentAtData != tcp.Absent && s.sent > f.sentAtData {
+		b.turns++
+	}
+	f.sentAtData = s.sent
+	rtt := max(f.baseRtt, s.receiverRtt, 10_000) * 1000
+	if gap := s.timeNs - f.dataAtNs; f.dataAtNs > 0 && gap < maxDataGap*rtt {
+		b.dataNs += min(gap, b.lengthNs())
+	}
+	f.dataAtNs = s.timeNs
+}
+
+// levels adds the values of the sample.
+func (f *flow) levels(b *bin, s *sample) {
+	if s.rtt > 0 {
+		b.rtt.add(s.rtt)
+		if f.baseRtt == 0 || s.rtt < f.baseRtt {
+			f.baseRtt = s.rtt
+		}
+		f.epoch.Add(s.rtt, rankValues)
+	} else if s.srtt > 0 && s.rtt == tcp.Absent {
+		b.rtt.add(s.srtt)
+	}
+	if s.minRtt > 0 && (f.baseRtt == 0 || s.minRtt < f.baseRtt) {
+		f.baseRtt = s.minRtt
+	}
+	if s.segment <= 0 || s.unacked > 0 {
+		b.cwnd.add(s.cwnd)
+		b.inFlight.add(s.inFlight)
+		b.window.add(s.sendWindow)
+		if s.pacing > 0 {
+			b.pacing.add(s.pacing)
+		}
+		b.unsent.add(s.unsent)
+		b.deviceQueue.add(s.deviceQueue)
+		b.sendMemory.add(s.sendMemory)
+		f.maxCwnd = max(f.maxCwnd, s.cwnd)
+		if s.ssthresh == tcp.Absent || s.cwnd < s.ssthresh {
+			b.slowStart++
+		}
+	}
+	if s.segment > 0 {
+		queued := difference(s.received, s.consumed)
+		b.receiveQueued.add(queued)
+		b.receiveWindow.add(s.receiveWindow)
+		b.receiverRtt.add(s.receiverRtt)
+		f.maxReceiveWnd = max(f.maxReceiveWnd, s.receiveWindow)
+		if queued != tcp.Absent && queued > 2*max(s.mss, 536) {
+			b.queuedSamples++
+		}
+	}
+}
+
+// unseenPackets is the growth between two samples from which on the kernel is thought to have made
+// no samples in between, as for a connection of which one end has sent its FIN.
+const unseenPackets = 200
+
+// unseen reports whether much was delivered since the last sample without a sample. A joined
+// acknowledgement covers up to 45 segments.
+func (f *flow) unseen(s *sample) bool {
+	return !f.polled && growth(s.delivered, f.last.delivered) > unseenPackets
+}
+
+// condition names the state of the sender before a sample.
+func (f *flow) condition(s *sample) condition {
+	if f.unseen(s) || s.unacked == tcp.Absent || s.unsent == tcp.Absent || s.mss <= 0 || s.cwnd == tcp.Absent {
+		return condNone
+	}
+	switch {
+	case s.unacked <= 0 && s.unsent <= 0:
+		return condIdle
+	case s.caState == int64(tcp.CALoss) || s.caState == int64(tcp.CARecovery):
+		return condWindow
+	case s.unsent > 0 && s.sendWindow != tcp.Absent && s.sendWindow-s.unacked < min(s.unsent, s.mss):
+		return condReceive
+	case s.inFlight >= s.cwnd || s.cwndLimited == 1 && s.unsent > 0:
+		return condWindow
+	case s.unsent < s.mss && s.sendBuffer > 0 && 10*s.sendMemory >= 6*s.sendBuffer:
+		return condBuffer
+	case s.unsent <= 0:
+		return condEmpty
+	case s.unsent < s.mss:
+		return condPartial
+	case s.deviceQueue > 4*s.mss:
+		return condDevice
+	}
+	return condPaced
+}
+
+// event takes an event. It may come up to a second after samples that are younger.
+func (f *flow) event(e *tcp.Event) {
+	switch e.Kind {
+	case tcp.EventOpen:
+		if tcp.State(e.From) != tcp.State(e.To) {
+			f.openNs = e.TimeNs
+		}
+	case tcp.EventClose:
+		if e.Reason != tcp.ReasonStillOpen {
+			f.closedNs = e.TimeNs
+		}
+	case tcp.EventCCChange:
+		f.cc = e.Text
+	}
+	if len(f.bins) == 0 {
+		start := e.TimeNs
+		if !f.Inherited && f.FirstNs > 0 {
+			start = min(f.FirstNs, start)
+		}
+		f.bins = append(f.bins, bin{fromNs: start, toNs: start})
+	}
+	f.count(f.at(e.TimeNs), e)
+}
+
+// at returns the bin of a time.
+func (f *flow) at(ns int64) *bin {
+	for i := len(f.bins) - 1; i > 0; i-- {
+		if f.bins[i].fromNs <= ns {
+			return &f.bins[i]
+		}
+	}
+	return &f.bins[0]
+}
+
+// count counts an event in its bin.
+func (f *flow) count(b *bin, e *tcp.Event) {
+	switch e.Kind {
+	case tcp.EventTimeout:
+		b.timeouts++
+		b.timeoutUs += max(0, e.Value)
+		b.toNs = max(b.toNs, e.TimeNs)
+	case tcp.EventLocalCongestion:
+		b.localRefusals++
+	case tcp.EventReordering:
+		b.reorderings++
+	case tcp.EventUndo:
+		b.undos++
+	case tcp.EventZeroWindow:
+		b.zeroWindows++
+	case tcp.EventLocalZeroWindow:
+		b.ownZeroWindows++
+	case tcp.EventRetransmit:
+		if e.Cause == tcp.CauseFast || e.Cause == tcp.CauseReordering {
+			b.fast += int32(max(1, e.Value))
+		}
+		if e.Reason == tcp.ReasonDeviceRefused {
+			b.localRefusals++
+		}
+	case tcp.EventTLPLoss:
+		b.reductions++
+	}
+}
+
+// reduction counts an entry into recovery, and the rank of its RTT among those since the last one.
+func (f *flow) reduction(b *bin, s *sample) {
+	if s.caState != int64(tcp.CARecovery) || f.last.caState == s.caState {
+		return
+	}
+	b.reductions++
+	if values := f.epoch.Values; len(values) >= leastRankValues && s.rtt > 0 {
+		below := 0.0
+		for _, v := range values {
+			switch {
+			case v < s.rtt:
+				below++
+			case v == s.rtt:
+				below += 0.5
+			}
+		}
+		b.rankSum += below / float64(len(values))
+		b.ranks++
+	}
+	f.epoch = stats.Thinned[int64]{Values: f.epoch.Values[:0]}
+}

@@ -1,0 +1,136 @@
+package diagnose
+
+import "fmt"
+
+// Limit is the limit of a connection's rate. The names stand in JSON and in tables.
+type Limit uint8
+
+// The limits. limitTable describes each.
+const (
+	Unknown Limit = iota
+	Handshake
+	Idle
+	Application
+	RoundTrips
+	Nagle
+	ReceivingApplication
+	ReceiveWindow
+	SendBuffer
+	CwndBound
+	SlowStart
+	RandomLoss
+	ShallowQueue
+	Timeout
+	Stall
+	Reordering
+	Pacing
+	OwnQueue
+	OwnDevice
+	NetworkQueue
+	SharedCapacity
+	Capacity
+	NoData
+	Gaps
+	SenderOrNetwork
+	numLimits
+)
+
+// limitInfo describes a limit.
+type limitInfo struct {
+	name string
+	// says is the verdict's sentence.
+	says string
+}
+
+var limitTable = [numLimits]limitInfo{
+	Unknown:   {"unknown", "The data does not show the limit."},
+	Handshake: {"handshake", "The connection spent its time on its handshake."},
+	Idle:      {"idle", "The connection was idle: no program sent data."},
+	Application: {
+		"application", "The sending program limits the rate: it gave TCP no more data.",
+	},
+	RoundTrips: {
+		"round trips", "Request and answer take turns: each exchange costs a round trip, and no window is full.",
+	},
+	Nagle: {
+		"Nagle", "Nagle's algorithm holds back small segments until the peer's delayed acknowledgement comes.",
+	},
+	ReceivingApplication: {
+		"receiving application", "The receiving program reads too slowly: it lets the window close.",
+	},
+	ReceiveWindow: {"receive window", "The receive window is too small for this round-trip time."},
+	SendBuffer:    {"send buffer", "The send buffer is too small for this round-trip time."},
+	CwndBound:     {"bounded cwnd", "The congestion window is full and does not grow: something bounds it."},
+	SlowStart:     {"slow start", "The transfer ended before slow start had found the capacity of the path."},
+	RandomLoss: {
+		"random loss", "Packets are lost although no queue is full: the congestion window shrinks without congestion.",
+	},
+	ShallowQueue: {
+		"shallow queue", "A short queue overflows: the congestion window shrinks before it fills the path.",
+	},
+	Timeout:    {"timeouts", "The sender waits for its retransmission timer."},
+	Stall:      {"path pauses", "The path pauses: packets are held back together, and none is lost."},
+	Reordering: {"reordering", "Packets overtake each other: the sender takes late packets for lost ones."},
+	Pacing:     {"pacing", "A pacing rate limits the sender (SO_MAX_PACING_RATE)."},
+	OwnQueue:   {"own queue", "The queue of this host's interface limits the rate and holds the packets."},
+	OwnDevice:  {"own device", "This host's device or its queue refuses packets."},
+	NetworkQueue: {
+		"network queue", "The path's capacity is reached, and packets wait long in a queue of the network.",
+	},
+	SharedCapacity: {
+		"shared capacity", "The path's capacity for this connection varies: it shares the bottleneck.",
+	},
+	Capacity: {"capacity", "The path's capacity is reached."},
+	NoData:   {"no data came", "The peer sent nothing for most of the time."},
+	Gaps:     {"gaps", "Packets are missing or late on the way to this receiver."},
+	SenderOrNetwork: {
+		"sender or network", "This receiver limits nothing: the sender or the path sets the rate.",
+	},
+}
+
+func (l Limit) String() string {
+	if l < numLimits {
+		return limitTable[l].name
+	}
+	return fmt.Sprintf("limit_%d", l)
+}
+
+// Sentence is the verdict in one sentence.
+func (l Limit) Sentence() string { return limitTable[min(l, numLimits-1)].says }
+
+// MarshalText lets a Limit stand in JSON by name.
+func (l Limit) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (l *Limit) UnmarshalText(text []byte) error {
+	parsed, err := ParseLimit(string(text))
+	*l = parsed
+	return err
+}
+
+// ParseLimit is the inverse of String.
+func ParseLimit(name string) (Limit, error) {
+	for l := range numLimits {
+		if limitTable[l].name == name {
+			return l, nil
+		}
+	}
+	return Unknown, fmt.Errorf("unknown limit %q", name)
+}
+
+// Certainty tells how sure a verdict is.
+type Certainty uint8
+
+// The certainties.
+const (
+	Guess Certainty = iota
+	Likely
+	Certain
+)
+
+func (c Certainty) String() string {
+	return [...]string{"unknown", "likely", "certain"}[min(c, Certain)]
+}
+
+// MarshalText lets a Certainty stand in JSON by name.
+func (c Certainty) MarshalText() ([]byte, error) { return []byte(c.String()), nil }

@@ -1,0 +1,228 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+)
+
+// phase is a time of one flow in which one limit is thought to hold.
+type phase struct {
+	bin  // the sum of its bins
+	flow *flow
+	bins []bin
+	// share is the share of time in each condition, 0 to 1.
+	share [numConditions]float64
+	// Shares of time by the chronographs and the timers.
+	rwnd, sndbuf, silence, stalled float64
+	rttUs                          float64 // median of the bins' means
+	baseUs                         float64
+}
+
+func (f *flow) phase(bins []bin) *phase {
+	p := &phase{flow: f, bins: bins, bin: bins[0]}
+	for i := range bins[1:] {
+		p.merge(&bins[i+1])
+	}
+	length := math.Max(1, float64(p.lengthNs()))
+	for i := range p.share {
+		p.share[i] = float64(p.ns[i]) / length
+	}
+	p.rwnd = min(1, float64(p.rwndUs)*1000/length)
+	p.sndbuf = min(1, float64(p.sndbufUs)*1000/length)
+	p.silence = min(1, float64(p.timeoutUs)*1000/length)
+	p.stalled = min(1, float64(p.stallNs)/length)
+	p.baseUs = float64(f.baseRtt)
+	p.rttUs = medianOf(bins, func(b *bin) float64 { return b.rtt.mean() })
+	return p
+}
+
+// medianOf is the median of the bins' values above zero, 0 without any.
+func medianOf(bins []bin, value func(*bin) float64) float64 {
+	values := make([]float64, 0, len(bins))
+	for i := range bins {
+		if v := value(&bins[i]); v > 0 {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// receives reports whether this end mainly receives.
+func (b *bin) receives() bool { return b.receivedBytes > 4*b.ackedBytes && b.unsent.greatest <= 0 }
+
+// seconds is the length in s.
+func (p *phase) seconds() float64 { return math.Max(1e-9, float64(p.lengthNs())/1e9) }
+
+// rateBps is the rate of acknowledged data.
+func (p *phase) rateBps() float64 { return float64(p.ackedBytes) * 8 / p.seconds() }
+
+// receiveBps is the rate of data received in order.
+func (p *phase) receiveBps() float64 { return float64(p.receivedBytes) * 8 / p.seconds() }
+
+// queueUs is the median of the RTT above its least value, in µs.
+func (p *phase) queueUs() float64 { return math.Max(0, p.rttUs-p.baseUs) }
+
+// spread is the coefficient of variation of the rate between bins, outside slow start.
+func (p *phase) spread() float64 {
+	var sum, squares, weight float64
+	for i := range p.bins {
+		b := &p.bins[i]
+		if b.reductions > 0 || b.slowStart > b.samples/2 {
+			continue
+		}
+		length := float64(b.lengthNs())
+		rate := float64(b.ackedBytes) / length
+		sum += rate * length
+		squares += rate * rate * length
+		weight += length
+	}
+	if weight == 0 || sum == 0 {
+		return 0
+	}
+	mean := sum / weight
+	return math.Sqrt(math.Max(0, squares/weight-mean*mean)) / mean
+}
+
+// group is the class of a bin by which the time is cut into phases.
+type group uint8
+
+const (
+	groupNone group = iota
+	groupQuiet
+	groupReceives
+	groupReceive
+	groupBuffer
+	groupPartial
+	groupDevice
+	groupPaced
+	groupWindow
+	groupSilent
+)
+
+// group classes a bin by the condition with the most time.
+func (b *bin) group() group {
+	length := b.lengthNs()
+	if length <= 0 {
+		return groupNone
+	}
+	if b.receives() {
+		return groupReceives
+	}
+	if b.timeoutUs*1000 > length/2 {
+		return groupSilent
+	}
+	best := condNone
+	for c := range numConditions {
+		if b.ns[c] > b.ns[best] {
+			best = c
+		}
+	}
+	quiet := b.ns[condIdle] + b.ns[condEmpty]
+	if quiet > length/2 {
+		return groupQuiet
+	}
+	switch best {
+	case condIdle, condEmpty:
+		return groupQuiet
+	case condReceive:
+		return groupReceive
+	case condBuffer:
+		return groupBuffer
+	case condPartial:
+		return groupPartial
+	case condDevice:
+		return groupDevice
+	case condPaced:
+		return groupPaced
+	case condWindow:
+		return groupWindow
+	}
+	return groupNone
+}
+
+const (
+	// smoothBins is the number of bins to each side whose groups vote.
+	smoothBins = 3
+	// leastPhaseNs is the least length of a phase; a shorter one joins a neighbour.
+	leastPhaseNs = int64(1e9)
+)
+
+// cut cuts the bins into phases: runs of one group, as the neighbours of each bin vote by time.
+func cut(bins []bin) [][]bin {
+	groups := make([]group, len(bins))
+	for i := range bins {
+		var votes [groupSilent + 1]int64
+		for j := max(0, i-smoothBins); j <= min(len(bins)-1, i+smoothBins); j++ {
+			votes[bins[j].group()] += min(bins[j].lengthNs(), leastPhaseNs)
+		}
+		best := groupNone
+		for g, n := range votes {
+			if n > votes[best] {
+				best = group(g)
+			}
+		}
+		groups[i] = best
+	}
+	var runs []run
+	for i := range bins {
+		if n := len(runs); n > 0 && runs[n-1].group == groups[i] {
+			runs[n-1].end = i + 1
+			continue
+		}
+		runs = append(runs, run{groups[i], i, i + 1})
+	}
+	var parts [][]bin
+	for _, r := range joinShort(bins, runs) {
+		parts = append(parts, bins[r.start:r.end])
+	}
+	return parts
+}
+
+// run is a number of bins in a row with one group.
+type run struct {
+	group      group
+	start, end int
+}
+
+func (r run) lengthNs(bins []bin) int64 { return bins[r.end-1].toNs - bins[r.start].fromNs }
+
+// joinShort joins the shortest run with its longer neighbour until all runs are long enough.
+func joinShort(bins []bin, runs []run) []run {
+	for len(runs) > 1 {
+		short := 0
+		for i := range runs {
+			if runs[i].lengthNs(bins) < runs[short].lengthNs(bins) {
+				short = i
+			}
+		}
+		if runs[short].lengthNs(bins) >= leastPhaseNs {
+			break
+		}
+		into := short - 1
+		if short == 0 || short+1 < len(runs) && runs[short+1].lengthNs(bins) > runs[into].lengthNs(bins) {
+			into = short + 1
+		}
+		runs[into].start = min(runs[into].start, runs[short].start)
+		runs[into].end = max(runs[into].end, runs[short].end)
+		runs = slices.Delete(runs, short, short+1)
+		runs = joinEqual(runs)
+	}
+	return runs
+}
+
+// joinEqual joins neighbours of one group.
+func joinEqual(runs []run) []run {
+	kept := runs[:1]
+	for _, r := range runs[1:] {
+		if last := &kept[len(kept)-1]; last.group == r.group {
+			last.end = r.end
+			continue
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}

@@ -1,0 +1,366 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+
+	"airtide/internal/units"
+)
+
+// Evidence is an observation that a verdict rests on.
+type Evidence struct {
+	// Field is the field or event that shows it, by its name in samples and events.
+	Field string `json:"field"`
+	Text  string `json:"text"`
+}
+
+// match is the verdict of a rule.
+type match struct {
+	limit     Limit
+	certainty Certainty
+	// or are limits that this source cannot tell from limit.
+	or       []Limit
+	evidence []Evidence
+}
+
+func (m *match) because(field, format string, args ...any) *match {
+	m.evidence = append(m.evidence, Evidence{field, fmt.Sprintf(format, args...)})
+	return m
+}
+
+// verdict makes a match. It is certain if a measure exceeds its threshold clearly.
+func verdict(l Limit, clear bool) *match {
+	if clear {
+		return &match{limit: l, certainty: Certain}
+	}
+	return &match{limit: l, certainty: Likely}
+}
+
+// rule recognises one limit. It returns nil if the phase does not show it.
+type rule struct {
+	name  string
+	apply func(*phase) *match
+}
+
+// senderRules stand in the order of precedence: a rule may rely on those before it.
+var senderRules = []rule{
+	{"timeouts", timeouts},
+	{"path pauses", pauses},
+	{"receive window", receiveLimit},
+	{"send buffer", sendBuffer},
+	{"Nagle", nagle},
+	{"application", application},
+	{"own queue", ownQueue},
+	{"pacing", pacing},
+	{"own device", ownDevice},
+	{"reordering", reordering},
+	{"slow start", slowStart},
+	{"no queue", noQueue},
+	{"queue", queue},
+}
+
+// receiverRules hold for the end that receives.
+var receiverRules = []rule{
+	{"reader", reader},
+	{"own window", ownWindow},
+	{"no data", noData},
+	{"gaps", gaps},
+	{"peer", peer},
+}
+
+// Thresholds of the rules. They were set on one half of the seeds of test/bench/diagnosis.
+const (
+	silentShare  = 0.12 // of the time spent waiting for retransmission timers
+	stalledShare = 0.08 // of the time in pauses of the path
+	windowShare  = 0.5  // of the active time with a full receive window
+	bufferShare  = 0.4  // of the active time with a full send buffer
+	partialShare = 0.2  // of the active time with a part of a segment waiting
+	quietShare   = 0.5  // of the time without data to send
+	turnShare    = 0.25 // of the time explained by round trips of requests
+	deviceShare  = 0.4  // of the active time with data behind the device's queue
+	pacedShare   = 0.5  // of the active time with data and room in the window
+	readerWindow = 0.8  // mean window over the greatest: below, the reader lags
+	varyingRate  = 0.22 // coefficient of variation
+	shallowRank  = 0.8  // of the RTT at a reduction
+	youngRtts    = 15   // round trips of a transfer that may end in slow start
+)
+
+// active is the share of time that is not idle.
+func (p *phase) active() float64 { return math.Max(0.01, 1-p.share[condIdle]) }
+
+func timeouts(p *phase) *match {
+	if p.silence < silentShare || p.timeouts == 0 {
+		return nil
+	}
+	return verdict(Timeout, p.silence > 2*silentShare).
+		because("timeout", "%s; the timers took %s of the time", units.Count(int64(p.timeouts), "timeout"),
+			percent(p.silence))
+}
+
+func pauses(p *phase) *match {
+	if p.stalled < stalledShare {
+		return nil
+	}
+	return verdict(Stall, p.stalls > 2).
+		because("rtt_us", "%s took %s of the time, and the packets after them had waited as long",
+			units.Count(int64(p.stalls), "pause"), percent(p.stalled))
+}
+
+func receiveLimit(p *phase) *match {
+	share := math.Max(p.share[condReceive], p.rwnd)
+	if share < windowShare*p.active() {
+		return nil
+	}
+	limit := ReceiveWindow
+	full := p.window.mean() / math.Max(1, float64(p.window.greatest))
+	if p.zeroWindows > 0 || full < readerWindow {
+		limit = ReceivingApplication
+	}
+	m := verdict(limit, share > 0.8*p.active() && (full > 0.9 || full < 0.7 || p.zeroWindows > 0)).
+		because("rwnd_limited_us", "the peer's window was full for %s of the time", percent(share)).
+		because("send_window_bytes", "the window was %s on average and %s at most", bytes(p.window.mean()),
+			bytes(float64(p.window.greatest)))
+	if p.zeroWindows > 0 {
+		m.because("zero_window", "it closed %s", units.Count(int64(p.zeroWindows), "time"))
+	}
+	return m
+}
+
+func sendBuffer(p *phase) *match {
+	share := math.Max(p.share[condBuffer], p.sndbuf)
+	if share < bufferShare*p.active() || p.share[condIdle] > quietShare {
+		return nil
+	}
+	return verdict(SendBuffer, share > 0.6*p.active()).
+		because("sndbuf_limited_us", "the send buffer was full for %s of the time", percent(share)).
+		because("send_memory_bytes", "it held %s at most, and the window had room: %.0f of %.0f packets in flight",
+			bytes(float64(p.sendMemory.greatest)), p.inFlight.mean(), p.cwnd.mean())
+}
+
+func nagle(p *phase) *match {
+	if p.share[condPartial] < partialShare*p.active() || p.inFlight.mean() > 4 {
+		return nil
+	}
+	return verdict(Nagle, p.turns > 2 && p.share[condPartial] > 0.4*p.active()).
+		because("unsent_bytes", "less than a segment waited behind unacknowledged data for %s of the time",
+			percent(p.share[condPartial]))
+}
+
+func application(p *phase) *match {
+	quiet := p.share[condIdle] + p.share[condEmpty]
+	if quiet < quietShare {
+		return nil
+	}
+	if waits := float64(p.turns) * p.rttUs / 1e6 / p.seconds(); waits > turnShare && p.turns > 1 {
+		return verdict(RoundTrips, waits > 2*turnShare).
+			because("received_bytes", "%d times the peer's data came after own data", p.turns).
+			because("rtt_us", "a round trip takes %s: %s of the time", milliseconds(p.rttUs), percent(min(1, waits)))
+	}
+	limit := Application
+	if p.share[condIdle] > 0.9 && p.ackedBytes < 1448*(1+p.lengthNs()/1e9) {
+		limit = Idle
+	}
+	return verdict(limit, quiet > 0.7).
+		because("unsent_bytes", "no data waited to be sent for %s of the time", percent(quiet)).
+		because("in_flight_packets", "%.1f of %.0f packets of the window were used", p.inFlight.mean(), p.cwnd.mean())
+}
+
+func ownQueue(p *phase) *match {
+	if p.share[condDevice] < deviceShare*p.active() {
+		return nil
+	}
+	return verdict(OwnQueue, p.share[condDevice] > 0.6*p.active()).
+		because("device_queue_bytes", "%s stood in this host's queue on average, and data waited behind it for %s of "+
+			"the time", bytes(p.deviceQueue.mean()), percent(p.share[condDevice]))
+}
+
+func pacing(p *phase) *match {
+	if p.share[condPaced]+p.share[condDevice] < pacedShare*p.active() || p.pacing.count == 0 {
+		return nil
+	}
+	steady := float64(p.pacing.greatest) <= 1.02*float64(p.pacing.least)
+	if p.flow.cc == "bbr" && !steady {
+		return bbr(p)
+	}
+	return verdict(Pacing, steady).
+		because("pacing_rate_bps", "the pacing rate was %s, and %s were acknowledged", rate(p.pacing.mean()),
+			rate(p.rateBps())).
+		because("in_flight_packets", "%.0f of %.0f packets of the window were used though data waited",
+			p.inFlight.mean(), p.cwnd.mean())
+}
+
+// bbr judges a sender that paces at its own estimate of the capacity.
+func bbr(p *phase) *match {
+	limit := Capacity
+	if longQueue(p) {
+		limit = NetworkQueue
+	}
+	m := verdict(limit, false).
+		because("pacing_rate_bps", "BBR paces at its estimate of the capacity: %s on average", rate(p.pacing.mean())).
+		because("rtt_us", "the RTT is %s, its least value %s", milliseconds(p.rttUs), milliseconds(p.baseUs))
+	m.or = []Limit{SharedCapacity}
+	return m
+}
+
+func ownDevice(p *phase) *match {
+	if p.localRefusals == 0 || p.localRefusals < p.reductions {
+		return nil
+	}
+	return verdict(OwnDevice, p.localRefusals > 2).
+		because("local_congestion", "this host's device refused packets %s; other reductions of the window: %d",
+			units.Count(int64(p.localRefusals), "time"), p.reductions)
+}
+
+func reordering(p *phase) *match {
+	seen := int64(p.reorderings + p.undos)
+	if p.reorderings == 0 || seen*20 <= p.retrans {
+		return nil
+	}
+	return verdict(Reordering, p.undos > 0).
+		because("reordering", "packets came out of order %s, and %s of the window undone",
+			units.Count(int64(p.reorderings), "time"), units.Count(int64(p.undos), "reduction"))
+}
+
+func slowStart(p *phase) *match {
+	life := float64(p.toNs-p.flow.firstNs) / 1000 / math.Max(1, p.baseUs)
+	if p.reductions > 0 || p.timeouts > 0 || 5*p.slowStart < 4*p.samples || life > youngRtts {
+		return nil
+	}
+	return verdict(SlowStart, life < youngRtts/2).
+		because("ssthresh_packets",
+			"the window was below the slow-start threshold for the whole life of %.0f round trips",
+			life)
+}
+
+// noQueueUs is the longest queueing that does not count.
+func (p *phase) noQueueUs() float64 { return math.Min(15_000, math.Max(3_000, p.baseUs/4)) }
+
+func noQueue(p *phase) *match {
+	if p.queueUs() >= p.noQueueUs() {
+		return nil
+	}
+	flat := func(m *match) *match {
+		return m.because("rtt_us", "the RTT of %s is near its least value of %s: no queue is full",
+			milliseconds(p.rttUs),
+			milliseconds(p.baseUs))
+	}
+	rank := 0.0
+	if p.ranks > 0 {
+		rank = p.rankSum / float64(p.ranks)
+	}
+	switch {
+	case p.reductions == 0 && p.cwnd.count > 0 && p.cwnd.mean() > 0.97*float64(p.cwnd.greatest):
+		return flat(verdict(CwndBound, true).
+			because("cwnd_packets", "the window stood at %.0f packets, full and without a reduction", p.cwnd.greatest))
+	case p.reductions == 0:
+		return nil
+	case rank > shallowRank:
+		return flat(verdict(ShallowQueue, p.ranks > 3).
+			because("rtt_us", "at its %d reductions the RTT was higher than at %s of the other times", p.reductions,
+				percent(rank)))
+	}
+	return flat(verdict(RandomLoss, p.ranks > 3 && rank < 0.65).
+		because("retransmits_packets", "%d packets of %d were sent again, and the window was reduced %s", p.retrans,
+			p.deliveredPackets, units.Count(int64(p.reductions), "time")))
+}
+
+// longQueue reports whether packets wait so long that other connections suffer.
+func longQueue(p *phase) bool { return p.queueUs() > math.Max(100_000, 2.5*p.baseUs) }
+
+func queue(p *phase) *match {
+	if p.rttUs == 0 || p.share[condWindow] < 0.3*p.active() {
+		return nil
+	}
+	spread := p.spread()
+	var m *match
+	switch {
+	case longQueue(p):
+		m = verdict(NetworkQueue, p.queueUs() > math.Max(150_000, 4*p.baseUs))
+	case spread < varyingRate:
+		m = verdict(Capacity, spread < varyingRate/2)
+	default:
+		m = verdict(SharedCapacity, false)
+	}
+	return m.
+		because("rtt_us", "the RTT is %s, its least value %s: packets wait in a queue of the network",
+			milliseconds(p.rttUs), milliseconds(p.baseUs)).
+		because("acked_bytes", "the rate of %s varies by %s", rate(p.rateBps()), percent(spread))
+}
+
+func reader(p *phase) *match {
+	queued := float64(p.queuedSamples) / math.Max(1, float64(p.receiveQueued.count))
+	if queued < 0.5 && p.ownZeroWindows == 0 {
+		return nil
+	}
+	m := verdict(ReceivingApplication, queued > 0.7 || p.ownZeroWindows > 1).
+		because("receive_queued_bytes", "data waited to be read in %s of the samples, %s on average", percent(queued),
+			bytes(p.receiveQueued.mean()))
+	if p.ownZeroWindows > 0 {
+		m.because("local_zero_window", "the window closed %s", units.Count(int64(p.ownZeroWindows), "time"))
+	}
+	return m
+}
+
+func ownWindow(p *phase) *match {
+	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
+	if p.receiveWindow.mean() == 0 || need < 0.75*p.receiveWindow.mean() {
+		return nil
+	}
+	return verdict(ReceiveWindow, need > 0.85*p.receiveWindow.mean()).
+		because("receive_window_bytes", "%s arrive each round trip of %s, and the window is %s", bytes(need),
+			milliseconds(p.receiverRtt.mean()), bytes(p.receiveWindow.mean()))
+}
+
+func noData(p *phase) *match {
+	came := float64(p.dataNs) / float64(p.lengthNs())
+	if came > 0.5 {
+		return nil
+	}
+	return verdict(NoData, came < 0.3).
+		because("received_bytes", "for %s of the time no data came within %d round trips", percent(1-came), maxDataGap)
+}
+
+func gaps(p *phase) *match {
+	share := float64(p.gapNs) / float64(p.lengthNs())
+	if share < 0.1 {
+		return nil
+	}
+	return verdict(Gaps, share > 0.2).
+		because("out_of_order_packets", "%d packets came behind a gap, for %s of the time", p.outOfOrder,
+			percent(share))
+}
+
+func peer(p *phase) *match {
+	m := verdict(SenderOrNetwork, true).
+		because("received_bytes", "%s came in", rate(p.receiveBps())).
+		because("receive_window_bytes", "the window of %s had room, and the program read at once",
+			bytes(p.receiveWindow.mean()))
+	m.or = []Limit{Application, SendBuffer, CwndBound, Pacing, OwnQueue, Capacity, NetworkQueue}
+	return m
+}
+
+func percent(share float64) string {
+	if share > 0 && share < 0.01 {
+		return "<1%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*share)
+}
+
+func milliseconds(us float64) string { return units.ThreeDigits(us/1000) + " ms" }
+
+// scaled prints a value with three digits and an SI prefix.
+func scaled(v float64) string {
+	prefix := ""
+	for _, p := range []string{"k", "M", "G"} {
+		if math.Abs(v) < 999.5 {
+			break
+		}
+		v /= 1000
+		prefix = p
+	}
+	return units.ThreeDigits(v) + " " + prefix
+}
+
+func bytes(v float64) string { return scaled(v) + "B" }
+
+func rate(bps float64) string { return scaled(bps) + "bit/s" }

@@ -1,0 +1,227 @@
+package diagnose
+
+import (
+	"math"
+	"testing"
+
+	"airtide/internal/tcp"
+)
+
+// Each case shows the field values of one cause. The rules must name it, and with other values they
+// must not.
+func TestRules(t *testing.T) {
+	const length = 5e9
+	for _, c := range []struct {
+		want Limit
+		play func(*scene)
+	}{
+		{Application, func(s *scene) {
+			s.run(length, func(int64) {
+				s.sends(1)
+				s.set(values{tcp.InFlightPackets: 4, tcp.CwndLimited: 0, tcp.WrittenBytes: s.row.Values[tcp.SentBytes]})
+			})
+		}},
+		{Idle, func(s *scene) {
+			s.run(length, func(int64) {
+				s.set(values{tcp.SentBytes: 0, tcp.WrittenBytes: 0, tcp.InFlightPackets: 0, tcp.CwndLimited: 0})
+			})
+		}},
+		{RoundTrips, func(s *scene) {
+			s.run(length, func(i int64) {
+				s.set(values{tcp.InFlightPackets: 1, tcp.CwndLimited: 0, tcp.SegmentBytes: 0})
+				s.grow(values{tcp.BusyUs: 10_000})
+				if i%4 == 0 { // an answer each 40 ms
+					s.grow(values{tcp.SentBytes: 500, tcp.AckedBytes: 500, tcp.ReceivedBytes: 500, tcp.ReadBytes: 500})
+					s.set(values{tcp.SegmentBytes: 500, tcp.SeqBytes: s.row.Values[tcp.ReceivedBytes]})
+				}
+				s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes]})
+			})
+		}},
+		{Nagle, func(s *scene) {
+			s.run(length, func(i int64) {
+				s.grow(values{tcp.BusyUs: 10_000})
+				s.set(values{tcp.InFlightPackets: 1, tcp.CwndLimited: 0, tcp.SegmentBytes: 0})
+				if i%8 == 0 {
+					s.grow(values{tcp.SentBytes: 300, tcp.AckedBytes: 300, tcp.ReceivedBytes: 300, tcp.ReadBytes: 300})
+					s.set(values{tcp.SegmentBytes: 300, tcp.SeqBytes: s.row.Values[tcp.ReceivedBytes]})
+				}
+				s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes] + 300})
+			})
+		}},
+		{ReceiveWindow, func(s *scene) {
+			s.set(values{tcp.CwndLimited: 0, tcp.InFlightPackets: 6, tcp.CwndPackets: 30})
+			s.run(length, func(int64) {
+				s.sends(1)
+				s.grow(values{tcp.RwndLimitedUs: 10_000})
+				s.set(values{tcp.SendWindowBytes: s.unacked() + 100})
+			})
+		}},
+		{ReceivingApplication, func(s *scene) {
+			s.set(values{tcp.CwndLimited: 0, tcp.InFlightPackets: 6, tcp.CwndPackets: 30})
+			s.run(length, func(i int64) {
+				s.sends(1)
+				s.grow(values{tcp.RwndLimitedUs: 10_000})
+				s.set(values{tcp.SendWindowBytes: 500 + 30_000*(i%5/4)})
+			})
+			s.event(tcp.Event{Kind: tcp.EventZeroWindow})
+		}},
+		{SendBuffer, func(s *scene) {
+			s.set(values{tcp.SendBufferBytes: 40_000, tcp.SendMemoryBytes: 38_000})
+			s.run(length, func(int64) {
+				s.sends(2)
+				s.set(values{tcp.InFlightPackets: 12, tcp.CwndLimited: 0,
+					tcp.WrittenBytes: s.row.Values[tcp.SentBytes]})
+			})
+		}},
+		{Pacing, func(s *scene) {
+			s.set(values{tcp.InFlightPackets: 8, tcp.CwndLimited: 0, tcp.PacingRateBps: 2_000_000})
+			s.run(length, func(int64) { s.sends(2) })
+		}},
+		{OwnQueue, func(s *scene) {
+			s.set(values{tcp.InFlightPackets: 8, tcp.CwndLimited: 0, tcp.DeviceQueueBytes: 9000})
+			s.run(length, func(int64) { s.sends(2) })
+		}},
+		{OwnDevice, func(s *scene) {
+			s.run(length, func(i int64) {
+				s.sends(2)
+				if i%100 == 99 {
+					s.event(tcp.Event{Kind: tcp.EventLocalCongestion})
+				}
+			})
+		}},
+		{CwndBound, func(s *scene) { s.run(length, func(int64) { s.sends(5) }) }},
+		{RandomLoss, func(s *scene) {
+			s.run(length, func(i int64) {
+				s.sends(3)
+				s.set(values{tcp.RttUs: 40_000 + i*7919%1000, tcp.CwndPackets: 20 + i%40,
+					tcp.InFlightPackets: 20 + i%40})
+				s.recover(i%40 == 39)
+			})
+		}},
+		{ShallowQueue, func(s *scene) {
+			s.run(length, func(i int64) {
+				s.sends(3)
+				s.set(values{
+					tcp.RttUs: 40_000 + i%40*100, tcp.CwndPackets: 20 + i%40,
+					tcp.InFlightPackets: 20 + i%40,
+				})
+				s.recover(i%40 == 39)
+			})
+		}},
+		{Capacity, func(s *scene) {
+			s.run(1e9, func(int64) { s.sends(3) })
+			s.set(values{tcp.RttUs: 80_000, tcp.SrttUs: 80_000})
+			s.run(length, func(int64) { s.sends(3) })
+		}},
+		{NetworkQueue, func(s *scene) {
+			s.run(0.5e9, func(int64) { s.sends(3) })
+			s.set(values{tcp.RttUs: 400_000, tcp.SrttUs: 400_000})
+			s.run(length, func(int64) { s.sends(3) })
+		}},
+		{SharedCapacity, func(s *scene) {
+			s.run(0.5e9, func(int64) { s.sends(3) })
+			s.set(values{tcp.RttUs: 80_000, tcp.SrttUs: 80_000})
+			s.run(length, func(i int64) { s.sends(1 + 4*(i/50%2)) })
+		}},
+		{SlowStart, func(s *scene) {
+			s.set(values{tcp.SsthreshPackets: tcp.Absent})
+			s.run(200*ms, func(i int64) { s.sends(1 + i) })
+		}},
+		{Timeout, func(s *scene) {
+			s.run(1e9, func(int64) { s.sends(1) })
+			s.now += 2e9
+			s.grow(values{tcp.BusyUs: 2_000_000})
+			s.event(tcp.Event{Kind: tcp.EventTimeout, Value: 1_900_000})
+			s.run(1e9, func(int64) { s.sends(1) })
+		}},
+		{Stall, func(s *scene) {
+			for range 5 {
+				s.set(values{tcp.RttUs: 40_000})
+				s.run(1e9, func(int64) { s.sends(3) })
+				s.now += 400 * ms
+				s.grow(values{tcp.BusyUs: 400_000})
+				s.set(values{tcp.RttUs: 420_000})
+				s.run(50*ms, func(int64) { s.sends(3) })
+			}
+		}},
+		{Reordering, func(s *scene) {
+			s.run(length, func(i int64) {
+				s.sends(3)
+				if i%50 == 49 {
+					s.grow(values{tcp.RetransmitsPackets: 3})
+					s.event(tcp.Event{Kind: tcp.EventReordering, Value: 10})
+					s.event(tcp.Event{Kind: tcp.EventUndo})
+				}
+			})
+		}},
+		{ReceivingApplication, func(s *scene) {
+			s.receives(length, func(int64) { s.set(values{tcp.ReadBytes: s.row.Values[tcp.ReceivedBytes] - 9000}) })
+		}},
+		{ReceiveWindow, func(s *scene) {
+			s.receives(length, func(int64) { s.set(values{tcp.ReceiveWindowBytes: 12_000}) })
+		}},
+		{NoData, func(s *scene) {
+			for range 4 {
+				s.receives(200*ms, nil)
+				s.now += 2e9
+			}
+		}},
+		{Gaps, func(s *scene) {
+			s.receives(length, func(i int64) {
+				if i%4 == 0 {
+					s.grow(values{tcp.SeqBytes: 5000, tcp.OutOfOrderPackets: 1})
+				}
+			})
+		}},
+		{SenderOrNetwork, func(s *scene) { s.receives(length, nil) }},
+	} {
+		t.Run(c.want.String(), func(t *testing.T) {
+			s := newScene(t, Options{})
+			c.play(s)
+			got := s.only()
+			if got.Limit != c.want {
+				t.Errorf("the limit is %q, want %q; shares %v, phases %+v", got.Limit, c.want, got.Shares, got.Phases)
+			}
+			if got.Limit != Unknown && (got.Next == "" || got.Refuted == "" || len(got.Evidence) == 0) {
+				t.Errorf("the finding lacks its reasons: %+v", got.Finding)
+			}
+			sum := 0.0
+			for _, x := range got.Shares {
+				sum += x.Share
+			}
+			if math.Abs(sum-1) > 1e-9 {
+				t.Errorf("the shares add up to %g: %v", sum, got.Shares)
+			}
+		})
+	}
+}
+
+func (s *scene) unacked() int64 { return s.row.Values[tcp.SentBytes] - s.row.Values[tcp.AckedBytes] }
+
+// recover enters or leaves fast recovery with the next sample.
+func (s *scene) recover(enter bool) {
+	state := tcp.CAOpen
+	if enter {
+		state = tcp.CARecovery
+		s.grow(values{tcp.RetransmitsPackets: 1})
+	}
+	s.set(values{tcp.CAStateField: int64(state)})
+}
+
+// receives lets two segments come in order each 10 ms.
+func (s *scene) receives(length int64, each func(int64)) {
+	s.set(values{
+		tcp.SentBytes: 0, tcp.WrittenBytes: 0, tcp.InFlightPackets: 0, tcp.CwndLimited: 0,
+		tcp.ReceiverRttUs: 40_000,
+	})
+	s.run(length, func(i int64) {
+		s.grow(values{tcp.ReceivedBytes: 2 * segment})
+		s.set(values{
+			tcp.SegmentBytes: 2 * segment, tcp.SeqBytes: s.row.Values[tcp.ReceivedBytes],
+			tcp.ReadBytes: s.row.Values[tcp.ReceivedBytes],
+		})
+		if each != nil {
+			each(i)
+		}
+	})
+}

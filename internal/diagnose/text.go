@@ -1,0 +1,208 @@
+package diagnose
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"airtide/internal/tcp"
+	"airtide/internal/units"
+)
+
+// Group sums up the short connections of one process with one peer.
+type Group struct {
+	Comm        string     `json:"comm"`
+	Peer        netip.Addr `json:"peer"`
+	Connections int        `json:"connections"`
+	Bytes       int64      `json:"bytes"`
+	Seconds     float64    `json:"seconds"` // of all connections together
+	Shares      []Share    `json:"shares"`  // of their time
+}
+
+// Groups sums up the short connections, the most first.
+func (r *Report) Groups() []Group {
+	type key struct {
+		comm string
+		peer netip.Addr
+	}
+	groups := map[key]*Group{}
+	sums := map[key]*shares{}
+	for i := range r.Connections {
+		c := &r.Connections[i]
+		if c.Direction != "short" {
+			continue
+		}
+		k := key{c.Comm, c.Remote.Addr().Unmap()}
+		g := groups[k]
+		if g == nil {
+			g = &Group{Comm: k.comm, Peer: k.peer}
+			groups[k] = g
+			sums[k] = &shares{}
+		}
+		g.Connections++
+		g.Bytes += c.AckedBytes + c.ReceivedBytes
+		g.Seconds += c.Seconds
+		for _, s := range c.Shares {
+			sums[k][s.Limit] += s.Share * c.Seconds
+		}
+	}
+	list := make([]Group, 0, len(groups))
+	for k, g := range groups {
+		g.Shares = sums[k].list()
+		list = append(list, *g)
+	}
+	slices.SortFunc(list, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.Connections, a.Connections), cmp.Compare(a.Comm, b.Comm), a.Peer.Compare(b.Peer))
+	})
+	return list
+}
+
+// Main returns the connections that are neither short nor idle, those with the most bytes first.
+func (r *Report) Main() []*Connection {
+	var list []*Connection
+	for i := range r.Connections {
+		if c := &r.Connections[i]; c.Direction == "sends" || c.Direction == "receives" {
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *Connection) int {
+		return cmp.Compare(b.AckedBytes+b.ReceivedBytes, a.AckedBytes+a.ReceivedBytes)
+	})
+	return list
+}
+
+// Total returns the shares of the main connections by time, weighted with their bytes. Receivers
+// count only if no connection sends: the sender's end knows more.
+func (r *Report) Total() []Share {
+	var sent, received shares
+	senders := false
+	for _, c := range r.Main() {
+		to, bytes := &sent, c.AckedBytes
+		if c.Direction == "receives" {
+			to = &received
+			bytes = c.ReceivedBytes
+		}
+		senders = senders || c.Direction == "sends"
+		for _, s := range c.Shares {
+			to[s.Limit] += s.Share * float64(bytes)
+		}
+	}
+	if senders {
+		return sent.list()
+	}
+	return received.list()
+}
+
+// topConnections is the number of connections that the text explains.
+const topConnections = 10
+
+// WriteText explains the main connections and sums up the others.
+func (r *Report) WriteText(w io.Writer, all bool) error {
+	out := bufio.NewWriter(w)
+	connections := r.Main()
+	for i, c := range connections {
+		if i == topConnections && !all {
+			fmt.Fprintf(out, "\nand %s with fewer bytes; --all explains each\n",
+				units.Count(len(connections)-topConnections, "connection"))
+			break
+		}
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		c.write(out)
+	}
+	for i, g := range r.Groups() {
+		if i == 0 && len(connections) > 0 {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintf(out, "%s of %s with %s: %s of %sB each; %s\n", units.Count(g.Connections, "short connection"),
+			orUnknown(g.Comm), g.Peer, milliseconds(g.Seconds*1e6/float64(g.Connections)),
+			scaled(float64(g.Bytes)/float64(g.Connections)), SharesText(g.Shares, len(g.Shares)))
+	}
+	idle := 0
+	for i := range r.Connections {
+		if r.Connections[i].Direction == "idle" {
+			idle++
+		}
+	}
+	if idle > 0 {
+		fmt.Fprintf(out, "idle: %s\n", units.Count(idle, "connection"))
+	}
+	for _, doubt := range r.Doubts {
+		fmt.Fprintf(out, "less certain: %s\n", doubt)
+	}
+	return out.Flush()
+}
+
+func orUnknown(comm string) string {
+	if comm == "" {
+		return "an unknown process"
+	}
+	return units.Printable(comm)
+}
+
+// write writes a connection.
+func (c *Connection) write(out io.Writer) {
+	bytes, verb := c.AckedBytes, "sent"
+	if c.Direction == "receives" {
+		bytes = c.ReceivedBytes
+		verb = "received"
+	}
+	fmt.Fprintf(out, "flow %d  %s  %s > %s  %sB %s in %.1f s, %s\n", c.ID, orUnknown(c.Comm), tcp.Endpoint(c.Local),
+		tcp.Endpoint(c.Remote), scaled(float64(bytes)), verb, c.Seconds, rate(float64(bytes)*8/max(1e-9, c.Seconds)))
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(out, "  %-10s %s\n", name, text)
+		}
+	}
+	line("limited by", SharesText(c.Shares, len(c.Shares)))
+	line("verdict", fmt.Sprintf("%s (%s)", c.Sentence, c.Certainty))
+	if len(c.Or) > 0 {
+		names := make([]string, len(c.Or))
+		for i, l := range c.Or {
+			names[i] = l.String()
+		}
+		line("or", strings.Join(names, ", ")+": they cannot be told apart from this end alone")
+	}
+	for i, e := range c.Evidence {
+		name := ""
+		if i == 0 {
+			name = "because"
+		}
+		line(name, e.Field+": "+e.Text)
+	}
+	line("refuted by", c.Refuted)
+	line("next", c.Next)
+	if len(c.Phases) < 2 {
+		return
+	}
+	for i := range c.Phases {
+		p := &c.Phases[i]
+		name := ""
+		if i == 0 {
+			name = "phases"
+		}
+		line(name, fmt.Sprintf("%.1f to %.1f s: %s (%s), %s", float64(p.StartNs-c.StartNs)/1e9,
+			float64(p.EndNs-c.StartNs)/1e9, p.Limit, p.Certainty, rate(p.RateBps)))
+	}
+}
+
+// SharesText prints the greatest shares, at most a number of them. Shares below half a per cent are
+// left out behind the first.
+func SharesText(list []Share, most int) string {
+	var texts []string
+	for i, s := range list {
+		if i >= most || i > 0 && s.Share < 0.005 {
+			break
+		}
+		texts = append(texts, fmt.Sprintf("%s %.0f%%", s.Limit, 100*s.Share))
+	}
+	if len(texts) == 0 {
+		return "-"
+	}
+	return strings.Join(texts, ", ")
+}

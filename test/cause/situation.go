@@ -1,0 +1,179 @@
+package cause
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// Situation is a cell, its traffic and the known cause.
+type Situation struct {
+	Name string
+	// Limits are the right answers at the sender, as the diagnosis names them: one for each phase.
+	// An answer may have alternatives, separated by a bar.
+	Limits []string
+	// Receiver are the right answers at the receiver; empty if there is no expectation.
+	Receiver []string
+	// Cell is the YAML of the cell, without its name. Terminal and server are client and server.
+	Cell string
+	// Setup are shell commands that run in the client's namespace before the traffic.
+	Setup string
+	// Background is a shell command that runs beside the traffic with the cell's environment.
+	Background string
+	Plan       Plan
+}
+
+// Programs are the paths of the built programs.
+type Programs struct{ Airtide, Traffic string }
+
+// Build builds both programs into a folder.
+func Build(ctx context.Context, folder string) (Programs, error) {
+	p := Programs{filepath.Join(folder, "airtide"), filepath.Join(folder, "traffic")}
+	for path, pkg := range map[string]string{p.Airtide: "airtide/cmd/airtide",
+		p.Traffic: "airtide/test/cause/traffic"} {
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
+			return p, fmt.Errorf("building %s: %w\n%s", pkg, err, out)
+		}
+	}
+	return p, nil
+}
+
+// Record runs the situation and records both ends into a file.
+func (s *Situation) Record(ctx context.Context, p Programs, seed uint64, path string, flags ...string) error {
+	folder, err := os.MkdirTemp("", "airtide-cause-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	cell := filepath.Join(folder, "cell.yaml")
+	text := fmt.Sprintf("name: cause\nseed: %d\n%s", seed, s.Cell)
+	if err := os.WriteFile(cell, []byte(text), 0o600); err != nil {
+		return err
+	}
+	run := exec.CommandContext(ctx, p.Airtide, "cell", "run", cell, "--json")
+	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
+	run.WaitDelay = 10 * time.Second
+	var stderr bytes.Buffer
+	run.Stderr = &stderr
+	out, err := run.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := run.Start(); err != nil {
+		return err
+	}
+	defer func() {
+		_ = run.Process.Signal(os.Interrupt)
+		_ = run.Wait()
+	}()
+	var machines machines
+	if err := json.NewDecoder(out).Decode(&machines); err != nil {
+		return fmt.Errorf("starting the cell: %w\n%s", err, stderr.String())
+	}
+	return s.traffic(ctx, p, &machines, path, flags)
+}
+
+// machines is what cell run --json prints.
+type machines struct{ Hosts []machine }
+
+type machine struct{ Name, Namespace, Address string }
+
+func (m *machines) named(name string) machine {
+	for _, h := range m.Hosts {
+		if h.Name == name {
+			return h
+		}
+	}
+	return machine{}
+}
+
+// traffic runs server, recorder and client.
+func (s *Situation) traffic(ctx context.Context, p Programs, m *machines, path string, flags []string) error {
+	client, server := m.named("client"), m.named("server")
+	plan, err := json.Marshal(&s.Plan)
+	if err != nil {
+		return err
+	}
+	in := func(m machine, args ...string) *exec.Cmd {
+		return exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", m.Namespace}, args...)...)
+	}
+	if s.Setup != "" {
+		if out, err := in(client, "sh", "-ec", s.Setup).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", s.Setup, err, out)
+		}
+	}
+	serve := in(server, p.Traffic, "server", string(plan))
+	if err := startReady(serve); err != nil {
+		return err
+	}
+	defer stop(serve)
+	record := exec.CommandContext(ctx, p.Airtide, append([]string{
+		"record", "-f", "-o", path, "--netns", client.Namespace, "--netns", server.Namespace,
+	}, flags...)...)
+	var complaint bytes.Buffer
+	record.Stderr = &complaint
+	if err := record.Start(); err != nil {
+		return err
+	}
+	if err := begun(ctx, path); err != nil {
+		stop(record)
+		return fmt.Errorf("%w: %s", err, complaint.String())
+	}
+	if s.Background != "" {
+		background := exec.CommandContext(ctx, "sh", "-c", s.Background)
+		background.Env = append(os.Environ(), "CLIENT="+client.Namespace, "SERVER="+server.Namespace,
+			"ADDRESS="+server.Address, "TRAFFIC="+p.Traffic)
+		if err := background.Start(); err != nil {
+			stop(record)
+			return err
+		}
+		defer stop(background)
+	}
+	out, err := in(client, p.Traffic, "client", server.Address, string(plan)).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("traffic: %w: %s", err, out)
+	}
+	time.Sleep(300 * time.Millisecond) // the last segments
+	_ = record.Process.Signal(os.Interrupt)
+	return errors.Join(err, record.Wait())
+}
+
+func startReady(cmd *exec.Cmd) error {
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		stop(cmd)
+		return fmt.Errorf("%v did not start: %w", cmd.Args, err)
+	}
+	return nil
+}
+
+// begun waits until the recorder has written the head of its file.
+func begun(ctx context.Context, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for ctx.Err() == nil {
+		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return errors.New("the recorder did not begin")
+}
+
+func stop(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
