@@ -18,8 +18,7 @@ import (
 
 func newExport(t *terminal.Terminal) *cobra.Command {
 	var (
-		out       outputFlags
-		to, table string
+		to        exportFlags
 		fields    []string
 		flows     []uint
 		dropEmpty bool
@@ -38,7 +37,7 @@ out the fields that no sample of this recording has.`,
   airtide export upload.atr -o upload.pftrace`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			format, o, err := exportOptions(t, out, to, table)
+			format, o, err := to.options(t)
 			if err != nil {
 				return err
 			}
@@ -57,51 +56,76 @@ out the fields that no sample of this recording has.`,
 				}
 				o.Fields = append(o.Fields, f)
 			}
-			return exportTrace(cmd.Context(), t, args[0], out.path, format, flowIDs(flows), dropEmpty, o)
+			return exportTrace(cmd.Context(), t, args[0], to.out.path, format, flowIDs(flows), dropEmpty, o)
 		},
 	}
 	fl := cmd.Flags()
-	out.register(fl, "file or folder to write, - for standard output (required)")
-	fl.StringVar(&to, "to", "", "format: "+formatNames()+" (default: the suffix of the output)")
-	fl.StringVar(&table, "table", "", "table of a CSV to standard output: samples, events or flows")
+	to.register(cmd)
 	fl.StringSliceVar(&fields, "fields", nil, "only these fields, beside flow and time (default: all)")
 	fl.BoolVar(&dropEmpty, "drop-empty", false, "leave out fields that no sample has")
 	flowsVar(cmd, &flows, "only these flows (default: all)")
-	fixed(cmd, "to", strings.Split(formatNames(), ", ")...)
-	fixed(cmd, "table", tableNames...)
 	fixed(cmd, "fields", tcp.FieldNames()...)
 	return cmd
 }
 
-// exportOptions checks the flags of an export.
-func exportOptions(
-	t *terminal.Terminal, out outputFlags, to, table string,
-) (format export.Format, o export.Options, err error) {
-	if out.path == "" {
+// exportFlags choose the output of an export.
+type exportFlags struct {
+	out   outputFlags
+	to    string
+	table string
+}
+
+func (f *exportFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	f.out.register(fl, "file or folder to write, - for standard output (required)")
+	fl.StringVar(&f.to, "to", "", "format: "+formatNames()+" (default: the suffix of the output)")
+	fl.StringVar(&f.table, "table", "", "write only this table of Parquet or CSV: samples, events or flows")
+	fixed(cmd, "to", strings.Split(formatNames(), ", ")...)
+	fixed(cmd, "table", tableNames...)
+}
+
+// options checks the flags.
+func (f *exportFlags) options(t *terminal.Terminal) (format export.Format, o export.Options, err error) {
+	out := f.out.path
+	if out == "" {
 		return format, o, usageError{errors.New("no output: give one with -o OUT (- for stdout)")}
 	}
+	to := f.to
 	if to == "" {
-		to = formatOfSuffix(out.path)
+		to = formatOfSuffix(out)
 	}
 	if to == "" {
-		return format, o, usageError{fmt.Errorf("no format: give one with --to (%s)", formatNames())}
+		return format, o, usageError{noFormat(out)}
 	}
 	format, err = export.ParseFormat(to)
 	if err != nil {
 		return format, o, misnamed(err, to, strings.Split(formatNames(), ", "))
 	}
-	if format == export.Parquet && out.path == "-" {
+	if format == export.Parquet && out == "-" {
 		return format, o, usageError{errors.New("parquet cannot go to standard output: name a file or a folder, or " +
 			"take csv or jsonl")}
 	}
-	o = export.Options{Overwrite: out.force, Stdout: t.Raw()}
-	if table != "" {
-		o.Table, err = export.ParseTable(table)
-		if err != nil {
-			return format, o, misnamed(err, table, tableNames)
-		}
+	o = export.Options{Overwrite: f.out.force, Stdout: t.Raw()}
+	if f.table == "" {
+		return format, o, nil
+	}
+	o.Table, err = export.ParseTable(f.table)
+	if err != nil {
+		return format, o, misnamed(err, f.table, tableNames)
+	}
+	if !format.HasTables() {
+		return format, o, usageError{fmt.Errorf("--table %s: %s has no tables; parquet and csv have", f.table, format)}
 	}
 	return format, o, nil
+}
+
+// noFormat says why the name of an output tells no format.
+func noFormat(out string) error {
+	const give = "give one with --to"
+	if suffix := filepath.Ext(out); suffix != "" && suffix != "." {
+		return fmt.Errorf("%s: the suffix %s names no format; %s (%s)", out, suffix, give, formatNames())
+	}
+	return fmt.Errorf("%s: no format; %s (%s). A new folder ends in /", out, give, formatNames())
 }
 
 // formatOfSuffix is the format that a file's suffix names, or "".

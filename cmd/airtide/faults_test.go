@@ -85,6 +85,13 @@ var faultTable = map[string]faultRow{
 	"lab show":    {call: []string{"{result}"}, missing: "RESULT"},
 	"monitor":     {call: []string{"{recording}"}, flags: []string{"--once"}},
 	"packets":     {call: []string{"{capture}"}, missing: "FILE"},
+	"packets annotate": {
+		call: []string{"{capture}", "{transfer}"}, missing: "FILE", flags: []string{"-o", "-"},
+	},
+	"packets export": {call: []string{"{capture}"}, missing: "FILE", flags: []string{"--to", "csv", "-o", "-"}},
+	"packets join":   {call: []string{"{capture}", "{transfer}"}, missing: "FILE"},
+	"packets plot":   {call: []string{"{capture}"}, missing: "FILE", flags: []string{"-o", "-"}},
+	"packets show":   {call: []string{"{capture}"}, missing: "FILE"},
 	"plot": {
 		call: []string{"{recording}"}, missing: "FILE",
 		flags: []string{"--flow", "3", "-o", "-", "--format", "svg"},
@@ -174,6 +181,7 @@ func faultFiles(t *testing.T) func(args []string) []string {
 		t.Fatal(err)
 	}
 	paths := strings.NewReplacer("{recording}", recording, "{capture}", capture,
+		"{transfer}", readable(t, lossyRecording(t)),
 		"{experiment}", "quickstart",
 		"{result}", judged, "{key}", key, "{new}", filepath.Join(dir, "new.atr"))
 	return func(args []string) []string {
@@ -183,6 +191,15 @@ func faultFiles(t *testing.T) func(args []string) []string {
 		}
 		return args
 	}
+}
+
+// readable lets every user read a file in a folder of the test.
+func readable(t *testing.T, path string) string {
+	t.Helper()
+	if err := errors.Join(os.Chmod(path, 0o644), os.Chmod(filepath.Dir(path), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // openDir makes a folder that every user can enter.

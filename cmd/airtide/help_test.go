@@ -45,7 +45,7 @@ var jsonOf = map[string]func(*testing.T) string{
 	"airtide lab list": filled[struct {
 		Results []result.Entry `json:"results"`
 	}],
-	"airtide packets":         filled[capture.Analysis],
+	"airtide packets show":    filled[capture.Analysis],
 	"airtide tune show":       filled[tuneList],
 	"airtide share status":    filled[statusfeed.Report],
 	"airtide timewarp status": filled[timewarp.Status],

@@ -109,6 +109,8 @@ airtide help topics lists them.`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
+
+		PersistentPreRunE: checkFlagRules,
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(helpFunc(t, root.HelpFunc()))

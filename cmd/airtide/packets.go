@@ -1,141 +1,121 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"airtide/internal/packets/conn"
 	"airtide/internal/view/capture"
-	"airtide/internal/view/plot"
 	"airtide/internal/view/terminal"
 )
 
+// newPackets is a group whose own call is that of packets show.
 func newPackets(t *terminal.Terminal) *cobra.Command {
-	var (
-		asJSON jsonFlag
-		number uint
-		top    int
-		limit  int
-		open   int
-		kind   string
-		out    outputFlags
-		beside string
-		joined string
-		to     string
-		table  string
-	)
-	cmd := &cobra.Command{
-		Use:   "packets FILE",
-		Short: "Analyse the TCP connections of a packet capture",
-		Long: `Analyses a capture of tcpdump, tshark or Wireshark: pcap or pcapng, plain or in gzip or zstd; "-" is
-standard input. For each connection it shows packets and bytes, the time from segments to their
-ACKs, segments per ACK, windows, bytes in flight, retransmissions, duplicate ACKs, SACK, reordering,
-the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.`,
-		Example: `  tcpdump -i wlan0 -s 160 -w upload.pcap tcp
+	cmd := newPacketsShow(t)
+	cmd.Use = "packets FILE"
+	cmd.Short = "Analyse the TCP connections of a packet capture"
+	cmd.Long = `Analyses a capture of tcpdump, tshark or Wireshark: pcap or pcapng, plain or in gzip or zstd; "-" is
+standard input. A sentence says what the capture shows, and a table has its connections: bytes, the
+time from segments to their ACKs, what was sent again, and how they ended. Headers suffice:
+tcpdump -s 160. Plain "packets FILE" is "packets show FILE".`
+	cmd.Example = `  tcpdump -i wlan0 -s 160 -w upload.pcap tcp
   airtide packets upload.pcap
-  airtide packets upload.pcap --connection 1
-  airtide packets upload.pcap --plot ack-time -o ack-time.png
-  airtide packets upload.pcap --annotate upload.atr -o annotated.pcapng
-  airtide packets upload.pcap --join upload.atr
-  airtide packets upload.pcap --to parquet -o upload.parquet
-  airtide packets upload.pcap --json | jq '.connections[] | {client, end}'`,
-		Args: exactArgs("FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if top < 1 {
-				return usageError{fmt.Errorf("--top %d: want at least 1", top)}
-			}
-			if open < 1 {
-				return usageError{fmt.Errorf("--open %d: want at least 1", open)}
-			}
-			if limit < 0 {
-				return usageError{fmt.Errorf("--limit %d: want at least 0", limit)}
-			}
-			if open <= conn.DefaultMaxOpen {
-				debug.SetMemoryLimit(captureMemory)
-			}
-			v := capture.Viewer{
-				Terminal: t, Path: args[0], Top: top, MaxOpen: open, Limit: limit,
-				One: cmd.Flags().Changed("connection"), Number: uint64(number),
-			}
-			if beside != "" {
-				if bool(asJSON) || kind != "" || to != "" || joined != "" || v.One {
-					return usageError{errors.New("--annotate excludes --json, --plot, --to, --join and --connection")}
-				}
-				return annotateCapture(cmd.Context(), &v, beside, out)
-			}
-			if joined != "" {
-				if kind != "" || to != "" || bool(asJSON) && out.path != "" {
-					return usageError{errors.New("--join excludes --plot and --to; give --json or -o FIGURE")}
-				}
-				return joinCapture(cmd.Context(), &v, joined, bool(asJSON), out)
-			}
-			if to != "" || table != "" {
-				if bool(asJSON) || kind != "" {
-					return usageError{errors.New("--to excludes --json and --plot")}
-				}
-				return packetsError(exportCapture(cmd.Context(), &v, to, table, out))
-			}
-			if kind == "" && out.path != "" {
-				return usageError{fmt.Errorf("-o %s: add --plot, --to, --join or --annotate", out.path)}
-			}
-			if kind != "" {
-				if asJSON {
-					return usageError{errors.New("--json and --plot exclude each other")}
-				}
-				return packetsError(drawPackets(cmd.Context(), &v, kind, out))
-			}
-			if asJSON {
-				return packetsError(v.JSON(cmd.Context()))
-			}
-			return packetsError(v.Text(cmd.Context()))
-		},
-	}
-	fl := cmd.Flags()
-	asJSON.register(fl, "print all connections as JSON, in the order of their ends")
-	fl.UintVar(&number, "connection", 0, "print everything about one connection")
-	fl.IntVar(&top, "top", 20, "number of connections in the table, those with most data first")
-	fl.IntVar(&limit, "limit", 50_000, "number of connections that --json, --join and --to put out at most; 0 for all")
-	fl.IntVar(&open, "open", conn.DefaultMaxOpen, "number of connections that are followed at a time; each takes up "+
-		"to 3 kB of memory")
-	fl.StringVar(&kind, "plot", "", "draw a figure: packets (over time), ack-time (against sequence numbers), "+
-		"flight (bytes in flight and window)")
-	fl.StringVar(&beside, "annotate", "", "copy the capture to a pcapng whose comments hold the sender's state "+
-		"in this `RECORDING`")
-	fl.StringVar(&joined, "join", "", "show the connections in both the capture and this `RECORDING`, on one time "+
-		"axis; with -o, draw one")
-	fl.StringVar(&to, "to", "", "export each segment in the tables of airtide export: "+formatNames())
-	fl.StringVar(&table, "table", "", "table of a CSV to standard output: samples, events or flows")
-	out.register(fl, "figure (.png, .svg or .pdf), pcapng or export to write, or - for standard output")
-	fixed(cmd, "to", strings.Split(formatNames(), ", ")...)
-	fixed(cmd, "table", tableNames...)
-	fixed(cmd, "plot", "packets", "ack-time", "flight")
-	_ = cmd.MarkFlagFilename("output", plot.Formats...)
+  airtide packets plot upload.pcap -k ack-time -o ack-time.png
+  airtide packets export upload.pcap -o upload.parquet
+  airtide packets join upload.pcap upload.atr
+  airtide packets annotate upload.pcap upload.atr -o annotated.pcapng`
+	cmd.Args = captureOrVerb
+	cmd.SetFlagErrorFunc(movedFlag)
+	cmd.AddCommand(newPacketsShow(t), newPacketsPlot(t), newPacketsExport(t), newPacketsJoin(t), newPacketsAnnotate(t))
 	return cmd
+}
+
+// captureOrVerb asks for a capture. The first of two words is rather a misspelt verb.
+func captureOrVerb(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		if meant := suggestion("", args[0], verbNames(cmd)); meant != "" {
+			return usageError{fmt.Errorf("unknown verb %q%s", args[0], meant)}
+		}
+	}
+	return exactArgs("FILE")(cmd, args)
+}
+
+// movedFlags names the verb that does what a flag of packets did.
+var movedFlags = map[string]string{
+	"plot":     "packets plot FILE -k KIND -o FIGURE",
+	"to":       "packets export FILE --to FORMAT -o OUT",
+	"table":    "packets export FILE --table TABLE -o OUT",
+	"join":     "packets join FILE RECORDING",
+	"annotate": "packets annotate FILE RECORDING -o COPY",
+	"output":   "packets plot, export, join or annotate",
+	"o":        "packets plot, export, join or annotate",
+	"force":    "packets plot, export, join or annotate",
+	"f":        "packets plot, export, join or annotate",
+}
+
+// movedFlag names the verb of a flag that packets itself does not have.
+func movedFlag(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || cmd.Name() != "packets" && cmd.Name() != "show" {
+		return flagError(cmd, err)
+	}
+	name := unknown.GetSpecifiedName()
+	verb, moved := movedFlags[name]
+	if !moved {
+		return flagError(cmd, err)
+	}
+	return usageError{fmt.Errorf("%w: use airtide %s", err, verb)}
+}
+
+// captureFlags choose a connection of a capture, and bound the memory of the analysis.
+type captureFlags struct {
+	number uint
+	open   int // connections that are followed at a time
+}
+
+// register describes what is done with the chosen connection.
+func (f *captureFlags) register(cmd *cobra.Command, usage string) {
+	cmd.Flags().UintVar(&f.number, "connection", 0, usage)
+	f.registerOpen(cmd)
+}
+
+func (f *captureFlags) registerOpen(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.open, "open", conn.DefaultMaxOpen,
+		"number of connections that are followed at a time; each takes up to 3 kB of memory")
+}
+
+// viewer shows the capture at a path.
+func (f *captureFlags) viewer(cmd *cobra.Command, t *terminal.Terminal, path string) (*capture.Viewer, error) {
+	if f.open < 1 {
+		return nil, usageError{fmt.Errorf("--open %d: want at least 1", f.open)}
+	}
+	if f.open <= conn.DefaultMaxOpen {
+		debug.SetMemoryLimit(captureMemory)
+	}
+	one := cmd.Flags().Changed("connection")
+	return &capture.Viewer{Terminal: t, Path: path, MaxOpen: f.open, One: one, Number: uint64(f.number)}, nil
 }
 
 // captureMemory is the memory in bytes at which the collector works harder. More stays possible.
 const captureMemory = 150 << 20
 
-// drawPackets writes a figure of one connection.
-func drawPackets(ctx context.Context, v *capture.Viewer, name string, out outputFlags) error {
-	kind, err := plot.ParsePacketKind(name)
-	if err != nil {
-		return usageError{err}
+// limitFlag is --limit.
+type limitFlag int
+
+func (f *limitFlag) register(cmd *cobra.Command, what string) {
+	cmd.Flags().IntVar((*int)(f), "limit", 50_000, "number of "+what+" at most; 0 for all")
+}
+
+func (f *limitFlag) check() error {
+	if *f < 0 {
+		return usageError{fmt.Errorf("--limit %d: want at least 0", *f)}
 	}
-	if out.path == "" {
-		return usageError{errors.New("no output file: give one with -o FIGURE")}
-	}
-	format, err := formatOf(v.Terminal, out.path, "")
-	if err != nil {
-		return err
-	}
-	write := func(data []byte) error { return out.writeOrPrint(v.Terminal, data) }
-	return v.Figure(ctx, kind, format, write)
+	return nil
 }
 
 // packetsError makes the choice of a connection that cannot be shown a usage error.
@@ -144,4 +124,24 @@ func packetsError(err error) error {
 		return usageError{err}
 	}
 	return err
+}
+
+// exclusive lets a verb refuse two of these flags, as requireFlags lets it refuse their absence.
+func exclusive(cmd *cobra.Command, flags ...string) { cmd.MarkFlagsMutuallyExclusive(flags...) }
+
+// checkFlagRules refuses calls without required flags, and with flags that exclude each other.
+func checkFlagRules(cmd *cobra.Command, _ []string) error {
+	if err := cmd.ValidateRequiredFlags(); err != nil {
+		return usageError{err}
+	}
+	err := cmd.ValidateFlagGroups()
+	if err == nil {
+		return nil
+	}
+	_, given, _ := strings.Cut(err.Error(), "; [")
+	given, _, found := strings.Cut(given, "] were all set")
+	if !found {
+		return usageError{err}
+	}
+	return usageError{fmt.Errorf("--%s exclude each other", strings.Join(strings.Fields(given), " and --"))}
 }

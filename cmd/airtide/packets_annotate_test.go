@@ -64,7 +64,7 @@ func lossyRecording(t *testing.T) string {
 func TestPacketsAnnotates(t *testing.T) {
 	recording := lossyRecording(t)
 	out := filepath.Join(t.TempDir(), "annotated.pcapng")
-	text := mustRun(t, "packets", lossyCapture, "--annotate", recording, "-o", out)
+	text := mustRun(t, "packets", "annotate", lossyCapture, recording, "-o", out)
 	if !strings.Contains(text, "700 packets, 6") {
 		t.Errorf("prints %q", text)
 	}
@@ -100,10 +100,10 @@ func TestPacketsAnnotates(t *testing.T) {
 			break
 		}
 	}
-	if all := mustRun(t, "packets", lossyCapture, "--annotate", recording, "-o", "-"); all != string(content) {
+	if all := mustRun(t, "packets", "annotate", lossyCapture, recording, "-o", "-"); all != string(content) {
 		t.Error("standard output receives another copy than a file")
 	}
-	_, stderr, status := run(t, "packets", lossyCapture, "--annotate", recording, "-o", out)
+	_, stderr, status := run(t, "packets", "annotate", lossyCapture, recording, "-o", out)
 	if status != statusFailed ||
 		!strings.Contains(stderr, "--force") {
 		t.Errorf("an existing file: status %d, %s", status, stderr)
@@ -155,7 +155,7 @@ func TestPacketsAnnotatesAcrossClocks(t *testing.T) {
 	const middle = int64(1_795_626_406_111_000_000)
 	annotated := func(aheadNs int64) string {
 		recording := transferRecording(t, aheadNs, middle, 2)
-		return mustRun(t, "packets", lossyCapture, "--annotate", recording, "-o", "-")
+		return mustRun(t, "packets", "annotate", lossyCapture, recording, "-o", "-")
 	}
 	want := annotated(0)
 	if n, m := strings.Count(want, "cwnd 10"), strings.Count(want, "cwnd 5"); n < 100 || m < 100 {
@@ -183,15 +183,15 @@ func TestPacketsAnnotatesNothing(t *testing.T) {
 		want   string
 		status int
 	}{
-		{[]string{own, "--annotate", kernelRecording}, "-o", statusMisuse},
-		{[]string{own, "--annotate", kernelRecording, "-o", own, "-f"}, "is read", statusMisuse},
-		{[]string{own, "--annotate", kernelRecording, "-o", dir + "/a", "--json"}, "--json", statusMisuse},
-		{[]string{own, "--annotate", kernelRecording, "-o", dir + "/a"}, "kernel.atr has none of the", statusFailed},
-		{[]string{own, "--annotate", dir + "/absent", "-o", dir + "/a"}, "absent", statusFailed},
-		{[]string{dir + "/absent", "--annotate", kernelRecording, "-o", dir + "/a"}, "absent", statusFailed},
-		{[]string{own, "--annotate", own, "-o", dir + "/a"}, "recording", statusFailed},
+		{[]string{own, kernelRecording}, "-o", statusMisuse},
+		{[]string{own, kernelRecording, "-o", own, "-f"}, "is read", statusMisuse},
+		{[]string{own}, "missing argument RECORDING", statusMisuse},
+		{[]string{own, kernelRecording, "-o", dir + "/a"}, "kernel.atr has none of the", statusFailed},
+		{[]string{own, dir + "/absent", "-o", dir + "/a"}, "absent", statusFailed},
+		{[]string{dir + "/absent", kernelRecording, "-o", dir + "/a"}, "absent", statusFailed},
+		{[]string{own, own, "-o", dir + "/a"}, "recording", statusFailed},
 	} {
-		_, stderr, status := run(t, append([]string{"packets"}, c.args...)...)
+		_, stderr, status := run(t, append([]string{"packets", "annotate"}, c.args...)...)
 		if status != c.status || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") > 2 {
 			t.Errorf("%v: status %d, %s", c.args, status, stderr)
 		}

@@ -1,51 +1,49 @@
 package main
 
 import (
-	"context"
-	"errors"
+	"github.com/spf13/cobra"
 
-	"airtide/internal/packets/conn"
 	"airtide/internal/packets/series"
 	"airtide/internal/recording/export"
-	"airtide/internal/units"
-	"airtide/internal/view/capture"
+	"airtide/internal/view/terminal"
 )
 
-// exportCapture writes the segments of all connections, or of one, in a format of export.
-func exportCapture(ctx context.Context, v *capture.Viewer, to, table string, out outputFlags) error {
-	format, o, err := exportOptions(v.Terminal, out, to, table)
-	if err != nil {
-		return err
+func newPacketsExport(t *terminal.Terminal) *cobra.Command {
+	var (
+		chosen captureFlags
+		limit  limitFlag
+		to     exportFlags
+	)
+	cmd := &cobra.Command{
+		Use:   "export FILE -o OUT [--to FORMAT]",
+		Short: "Export each segment of a capture to Parquet, CSV, JSON lines or Perfetto",
+		Long: `Exports the segments of all connections, or of one, in the formats and tables of airtide export.
+Connection N becomes two flows: 2N-1 is the client, 2N the server.`,
+		Example: `  airtide packets export upload.pcap -o upload.parquet
+  airtide packets export upload.pcap --to csv --connection 2 -o - | head
+  airtide packets export upload.pcap --to csv --table events -o events.csv`,
+		Args: exactArgs("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := limit.check(); err != nil {
+				return err
+			}
+			format, o, err := to.options(t)
+			if err != nil {
+				return err
+			}
+			v, err := chosen.viewer(cmd, t, args[0])
+			if err != nil {
+				return err
+			}
+			v.Limit = int(limit)
+			o.Fields = series.Fields()
+			// Times of captures are those of the wall clock.
+			meta := export.Meta{Source: "capture", Tool: version(), ClockMonotonicNs: 1, ClockWallNs: 1}
+			return packetsError(v.Export(cmd.Context(), format, to.out.path, meta, o))
+		},
 	}
-	o.Fields = series.Fields()
-	c, err := capture.Open(ctx, v.Terminal, v.Path)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	// Times of captures are those of the wall clock.
-	x, err := export.New(format, out.path, export.Meta{
-		Source: "capture", Tool: version(), ClockMonotonicNs: 1, ClockWallNs: 1,
-	}, o)
-	if err != nil {
-		return err
-	}
-	rows := &series.Series{Sink: x, Most: uint64(v.Limit)}
-	if v.One {
-		rows.Only = v.Number
-	}
-	totals, damage, err := c.Run(ctx, conn.Options{MaxOpen: v.MaxOpen, Observer: rows, Done: rows.Done})
-	if err == nil && v.One && (v.Number == 0 || v.Number > totals.Connections) {
-		err = &capture.MissingError{Path: v.Path, Number: v.Number, Existing: totals.Connections}
-	}
-	if err == nil {
-		err = rows.Flush()
-	}
-	if err != nil {
-		x.Abort()
-		return err
-	}
-	v.WarnForgotten(totals)
-	v.WarnLeftOut(rows.LeftOut, units.Count(totals.Connections, "connection"))
-	return errors.Join(x.Close(), c.Report(damage))
+	to.register(cmd)
+	chosen.register(cmd, "export one connection alone")
+	limit.register(cmd, "connections that are exported")
+	return cmd
 }

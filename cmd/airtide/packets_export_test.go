@@ -13,12 +13,12 @@ func TestPacketsExports(t *testing.T) {
 	dir := t.TempDir()
 	for _, format := range []string{"parquet", "csv", "jsonl", "perfetto"} {
 		out := filepath.Join(dir, "lossy."+format)
-		mustRun(t, "packets", lossyCapture, "--to", format, "-o", out)
+		mustRun(t, "packets", "export", lossyCapture, "--to", format, "-o", out)
 		if info, err := os.Stat(out); err != nil || info.Size() < 10_000 {
 			t.Errorf("%s: %v, %v", format, info, err)
 		}
 	}
-	toCSV := []string{"packets", lossyCapture, "--to", "csv", "-o", "-"}
+	toCSV := []string{"packets", "export", lossyCapture, "--to", "csv", "-o", "-"}
 	for args, rows := range map[string]int{"": 700, "--connection 2": 686, "--table flows": 4, "--table events": 389} {
 		text := mustRun(t, append(slices.Clone(toCSV), strings.Fields(args)...)...)
 		all, err := csv.NewReader(strings.NewReader(text)).ReadAll()
@@ -43,11 +43,11 @@ func TestPacketsExportsNothing(t *testing.T) {
 		{[]string{"--to", "cvs", "-o", dir + "/a"}, "csv", statusMisuse},
 		{[]string{"--table", "flows", "-o", dir + "/a"}, "--to", statusMisuse},
 		{[]string{"--to", "csv", "--table", "flow", "-o", dir + "/a"}, "flows", statusMisuse},
-		{[]string{"--to", "csv", "--json", "-o", dir + "/a"}, "--json", statusMisuse},
+		{[]string{"--to", "jsonl", "--table", "flows", "-o", dir + "/a"}, "no tables", statusMisuse},
 		{[]string{"--to", "csv", "--connection", "9", "-o", dir + "/a"}, "1 to 2", statusMisuse},
 		{[]string{"--to", "csv", "-o", dir + "/absent/a"}, "absent", statusFailed},
 	} {
-		_, stderr, status := run(t, append([]string{"packets", lossyCapture}, c.args...)...)
+		_, stderr, status := run(t, append([]string{"packets", "export", lossyCapture}, c.args...)...)
 		if status != c.status || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: status %d, %s", c.args, status, stderr)
 		}

@@ -74,12 +74,12 @@ func TestPacketsOfIncompleteCaptures(t *testing.T) {
 	}{
 		"whole":               {packets(whole), "", "full", "fin", 2000, 4, 0, 0},
 		"cut to headers":      {cut, "", "full", "fin", 2000, 4, 0, 0},
-		"cut inside headers":  {headless, "10 packets were captured with too few bytes", "", "", 0, 0, 0, 0},
+		"cut inside headers":  {headless, "10 packets captured with too few bytes", "", "", 0, 0, 0, 0},
 		"clock steps forward": {forward, "", "full", "fin", 2000, 4, 0, 0},
-		"clock steps back":    {back, "1 packets have an earlier time", "full", "fin", 2000, 3, 1, 0},
+		"clock steps back":    {back, "1 packet with an earlier time", "full", "fin", 2000, 3, 1, 0},
 		"from the middle":     {packets(whole[3:]), "", "none", "fin", 2000, 3, 0, 0},
 		"one direction only":  {packets(upOnly), "", "partial", "half_closed", 2000, 0, 0, 0},
-		"IP fragments":        {fragments, "4 packets are IP fragments", "full", "fin", 2000, 4, 0, 4},
+		"IP fragments":        {fragments, "4 packets in IP fragments", "full", "fin", 2000, 4, 0, 4},
 		"the last part alone": {packets(whole[9:]), "", "none", "open", 0, 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

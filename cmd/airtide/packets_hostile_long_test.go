@@ -156,10 +156,10 @@ func beside(t *testing.T) []byte {
 // captureVerbs are the ways to read a capture, FILE, some with a recording BESIDE it.
 var captureVerbs = []string{
 	"packets FILE", "packets FILE --json", "packets FILE --connection 1",
-	"packets FILE --plot ack-time -o OUT.svg", "packets FILE --to parquet -o OUT",
-	"packets FILE --to perfetto -o OUT", "packets FILE --to jsonl -o -",
-	"packets FILE --annotate BESIDE -o OUT", "packets FILE --join BESIDE",
-	"packets FILE --join BESIDE --json", "packets FILE --join BESIDE -o OUT.svg",
+	"packets plot FILE -k ack-time -o OUT.svg", "packets export FILE --to parquet -o OUT",
+	"packets export FILE --to perfetto -o OUT", "packets export FILE --to jsonl -o -",
+	"packets annotate FILE BESIDE -o OUT", "packets join FILE BESIDE",
+	"packets join FILE BESIDE --json", "packets join FILE BESIDE -o OUT.svg",
 }
 
 // TestHostileCaptures runs the verb packets on every malicious capture, to the end and interrupted.

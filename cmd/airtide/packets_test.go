@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,7 +40,7 @@ func TestPacketsPrintsATableThatFits(t *testing.T) {
 		}
 	}
 	out := mustRun(t, "packets", lossyCapture)
-	for _, text := range []string{"700 packets", "2 connections", "[::1]:5201", "184"} {
+	for _, text := range []string{"235 of 565 segments", "2 connections", "[::1]:5201", "184"} {
 		if !strings.Contains(out, text) {
 			t.Errorf("the table lacks %q:\n%s", text, out)
 		}
@@ -82,9 +83,10 @@ func TestPacketsTellsItsBounds(t *testing.T) {
 	}
 	recording := transferRecording(t, 0, 0, 0)
 	for _, args := range [][]string{
-		{"--to", "jsonl", "-o", "-"}, {"--join", recording, "--json"}, {"--join", recording},
+		{"export", lossyCapture, "--to", "jsonl", "-o", "-"}, {"join", lossyCapture, recording, "--json"},
+		{"join", lossyCapture, recording},
 	} {
-		args = append([]string{"packets", lossyCapture, "--limit", "1", "--open", "1"}, args...)
+		args = slices.Concat([]string{"packets"}, args, []string{"--limit", "1", "--open", "1"})
 		if _, stderr, status := run(t, args...); status != 0 || !strings.Contains(stderr, "; --limit raises 1") ||
 			!strings.Contains(stderr, "; --open raises it") {
 			t.Errorf("%v: status %d, %s", args, status, stderr)
@@ -137,7 +139,7 @@ func TestPacketsReadsStandardInput(t *testing.T) {
 	}
 	cmd := airtide("packets", "-")
 	cmd.Stdin = bytes.NewReader(content)
-	if out, stderr, status := runCmd(t, cmd); status != 0 || !strings.Contains(out, "700 packets") {
+	if out, stderr, status := runCmd(t, cmd); status != 0 || !strings.Contains(out, "2 connections in") {
 		t.Errorf("status %d: %s%s", status, out, stderr)
 	}
 }
@@ -223,7 +225,7 @@ func TestPacketsDrawsFigures(t *testing.T) {
 		"packets": "received", "ack-time": "time to ACK (ms)", "flight": "advertised window",
 	} {
 		path := filepath.Join(t.TempDir(), kind+".svg")
-		mustRun(t, "packets", lossyCapture, "--plot", kind, "-o", path)
+		mustRun(t, "packets", "plot", lossyCapture, "-k", kind, "-o", path)
 		picture := readFigure(t, path)
 		if !picture.Has(want) {
 			t.Errorf("%s lacks %q: %s", kind, want, picture.All())
@@ -237,17 +239,17 @@ func TestPacketsDrawsFigures(t *testing.T) {
 		want   string
 		status int
 	}{
-		{[]string{lossyCapture, "--plot", "pie", "-o", dir + "/a.png"}, "pie", statusMisuse},
-		{[]string{lossyCapture, "--plot", "packets"}, "-o", statusMisuse},
-		{[]string{lossyCapture, "--plot", "packets", "-o", dir + "/a.gif"}, "gif", statusMisuse},
-		{[]string{"-", "--plot", "packets", "-o", dir + "/a.png"}, "--connection", statusMisuse},
+		{[]string{lossyCapture, "-k", "pie", "-o", dir + "/a.png"}, "pie", statusMisuse},
+		{[]string{lossyCapture, "-k", "packets"}, "-o", statusMisuse},
+		{[]string{lossyCapture, "-k", "packets", "-o", dir + "/a.gif"}, "gif", statusMisuse},
+		{[]string{"-", "-k", "packets", "-o", dir + "/a.png"}, "--connection", statusMisuse},
 		{
-			[]string{lossyCapture, "--plot", "packets", "-o", dir + "/a.png", "--connection", "9"},
+			[]string{lossyCapture, "-k", "packets", "-o", dir + "/a.png", "--connection", "9"},
 			"1 to 2",
 			statusMisuse,
 		},
 	} {
-		_, stderr, status := run(t, append([]string{"packets"}, c.args...)...)
+		_, stderr, status := run(t, append([]string{"packets", "plot"}, c.args...)...)
 		if status != c.status || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: status %d, %s", c.args, status, stderr)
 		}

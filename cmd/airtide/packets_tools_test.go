@@ -15,7 +15,7 @@ import (
 func TestTsharkShowsComments(t *testing.T) {
 	tshark := need.Tool(t, "tshark")
 	out := filepath.Join(t.TempDir(), "annotated.pcapng")
-	mustRun(t, "packets", lossyCapture, "--annotate", lossyRecording(t), "-o", out)
+	mustRun(t, "packets", "annotate", lossyCapture, lossyRecording(t), "-o", out)
 	text, err := exec.Command(tshark, "-r", out, "-T", "fields", "-e", "frame.comment").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -91,6 +91,14 @@ Figures:
 	return cmd
 }
 
+// figureFormat is the format of the figure that these flags name. They must name one.
+func (f *outputFlags) figureFormat(t *terminal.Terminal) (string, error) {
+	if f.path == "" {
+		return "", usageError{errors.New("no output file: give one with -o FIGURE")}
+	}
+	return formatOf(t, f.path, "")
+}
+
 // formatOf is the format of a figure: the chosen one, or the suffix of its file.
 func formatOf(t *terminal.Terminal, path, chosen string) (string, error) {
 	switch {

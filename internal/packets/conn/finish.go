@@ -63,10 +63,11 @@ func (c *connection) finish(step *Step) *Connection {
 	}
 	c.describeHandshake()
 	c.describeEnd()
+	c.setResent()
 	return &c.Connection
 }
 
-// describeHandshake tells which packets of the handshake were captured, and where.
+// describeHandshake tells which packets of the handshake were captured.
 func (c *connection) describeHandshake() {
 	report := &c.Connection
 	client, server := &c.sides[0], &c.sides[1]
@@ -77,19 +78,6 @@ func (c *connection) describeHandshake() {
 		report.Handshake = "partial"
 	default:
 		report.Handshake = "none"
-	}
-	if c.rttNs > 0 {
-		report.HandshakeUs = float64(c.rttNs) / 1000
-		toServer, toClient := c.synAckNs-client.synNs, c.ackedNs-c.synAckNs
-		switch {
-		case toServer < 0 || toClient < 0:
-		case toServer > 4*toClient:
-			report.Near = "client"
-		case toClient > 4*toServer:
-			report.Near = "server"
-		default:
-			report.Near = "between"
-		}
 	}
 }
 

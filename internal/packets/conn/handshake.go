@@ -14,6 +14,7 @@ func (c *connection) handshake(s *decode.Segment, sender, receiver *side, from i
 			c.ackedNs = s.TimeNs
 			if client.synNs > 0 {
 				c.rttNs = max(0, s.TimeNs-client.synNs)
+				c.locate()
 			}
 		}
 		return

@@ -55,6 +55,15 @@ type Direction struct {
 	Spurious        uint64 `json:"spurious_retransmissions"`
 	RepeatedBytes   uint64 `json:"repeated_bytes"`
 	OutOfOrder      uint64 `json:"out_of_order"`
+	// DataSegments counts the segments of data on the wire. Offloads show several as one packet.
+	DataSegments uint64 `json:"data_segments"`
+	// LateSegments counts the segments that begin below the highest byte before: sent again, or
+	// reordered on the way to the capture.
+	LateSegments uint64 `json:"late_segments"`
+	LateBytes    uint64 `json:"late_bytes"`
+	// ResentSegments counts the segments that were sent again. It is absent unless the capture was
+	// taken at this end.
+	ResentSegments *uint64 `json:"resent_segments,omitempty"`
 	// Gaps counts segments behind bytes that were not captured.
 	Gaps uint64 `json:"segments_behind_gaps"`
 

@@ -16,6 +16,10 @@ type Step struct {
 	Acked     int64 // bytes that it newly acknowledges
 	OtherSent int64 // end of what the other end has sent
 	InFlight  int64 // bytes of its sender that are in flight now
+	// Segments is the number of segments of data or, if it is late, of any kind that it carries.
+	// Late segments begin below the highest byte that their sender sent before.
+	Segments uint64
+	Late     bool
 	// Window is the advertised window in bytes, or -1 if its scale is unknown.
 	Window int64
 	// Delays are the times from each segment that it acknowledges to it. They are empty for
@@ -145,6 +149,7 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) {
 	step.Window = sender.advertise(s)
 	c.ending(s, sender, from)
 	sender.count(signs)
+	sender.countSegments(s.Payload, receiver, step)
 }
 
 // advance moves the stream of the sender. A RST moves nothing: its number may be a guess.

@@ -92,11 +92,13 @@ type flow struct {
 	acked       series // bytes, growing
 	cwnd        series // bytes
 	srtt        series // µs
-	retransmits uint64
-	inherited   bool // open before the recording
+	retransmits uint64 // as the events say
+	inherited   bool   // open before the recording
 	sampled     bool
 	// floor is the number of bytes that were acknowledged before the recording. It has no time.
 	floor int64
+	// firstCount and lastCount are the kernel's counter of retransmissions, or tcp.Absent.
+	firstCount, lastCount int64
 
 	summed                 bool // the medians are known
 	medianSrtt, medianCwnd int64
@@ -104,7 +106,7 @@ type flow struct {
 
 // Fields are the fields of samples that it uses.
 func Fields() []tcp.Field {
-	return []tcp.Field{tcp.AckedBytes, tcp.CwndPackets, tcp.MSSBytes, tcp.SrttUs}
+	return []tcp.Field{tcp.AckedBytes, tcp.CwndPackets, tcp.MSSBytes, tcp.SrttUs, tcp.RetransmitsPackets}
 }
 
 // Flow takes a flow.
@@ -114,8 +116,10 @@ func (r *Recording) Flow(f *tcp.Flow) error {
 	}
 	if r.flows[f.ID] == nil {
 		first := r.WallNs(f.FirstNs)
-		known := &flow{id: f.ID, pair: conn.EndsOf(f.Local, f.Remote), firstNs: first, lastNs: first}
-		known.inherited = f.Inherited
+		known := &flow{
+			id: f.ID, pair: conn.EndsOf(f.Local, f.Remote), firstNs: first, lastNs: first, inherited: f.Inherited,
+			firstCount: tcp.Absent, lastCount: tcp.Absent,
+		}
 		r.flows[f.ID] = known
 		r.ends.Add(known.pair, first, known)
 	}
@@ -143,11 +147,36 @@ func (r *Recording) Samples(b *tcp.Batch) error {
 		if cwnd != tcp.Absent && mss != tcp.Absent {
 			r.room.add(&f.cwnd, at, cwnd*mss)
 		}
+		f.count(b.At(tcp.RetransmitsPackets, i))
 		if srtt := b.At(tcp.SrttUs, i); srtt != tcp.Absent {
 			r.room.add(&f.srtt, at, srtt)
 		}
 	}
 	return nil
+}
+
+// count follows the kernel's counter of retransmissions.
+func (f *flow) count(counter int64) {
+	if counter == tcp.Absent {
+		return
+	}
+	if f.firstCount == tcp.Absent {
+		f.firstCount = counter
+	}
+	f.lastCount = max(f.lastCount, counter)
+}
+
+// retransmissions is the kernel's count, or that of the events if they saw more: a retransmission
+// behind the last sample, or a source without the counter.
+func (f *flow) retransmissions() uint64 {
+	if f.lastCount == tcp.Absent {
+		return f.retransmits
+	}
+	n := f.lastCount
+	if f.inherited {
+		n -= f.firstCount
+	}
+	return max(f.retransmits, uint64(max(0, n)))
 }
 
 // Event counts retransmissions.
@@ -176,7 +205,14 @@ type Connection struct {
 	OffsetP95Ns int64 `json:"offset_p95_ns"`
 	Matches     int   `json:"matches"`
 
-	CapturedRetransmissions uint64  `json:"captured_retransmissions"`
+	// Near is the end at which the capture was taken, as in conn.Connection.
+	Near string `json:"near,omitempty"`
+	// CapturedRetransmissions counts the segments that were sent again. Unless the capture was
+	// taken at this end, reordered segments count, too, and lost ones are missing.
+	CapturedRetransmissions uint64 `json:"captured_retransmissions"`
+	// AtSender is true if the capture was taken at this end.
+	AtSender bool `json:"captured_at_sender"`
+	// RecordedRetransmissions is the kernel's count of segments.
 	RecordedRetransmissions uint64  `json:"recorded_retransmissions"`
 	CapturedRTTUs           float64 `json:"captured_rtt_us,omitempty"` // median; 0 if there is none
 	RecordedSrttUs          int64   `json:"recorded_srtt_us,omitempty"`
@@ -295,13 +331,12 @@ func (j *Joiner) Done(c *conn.Connection) error {
 		}
 		x := &Connection{
 			Connection: c.ID, Flow: f.id, Local: f.pair.Local, Remote: f.pair.Remote, AlignedBy: "clock",
-			CapturedRetransmissions: d.AllRetransmissions(), RecordedRetransmissions: f.retransmits,
-			RecordedSrttUs: f.medianSrtt, CapturedInFlight: d.MeanInFlight,
-			RecordedCwnd: f.medianCwnd, FirstNs: c.FirstNs, LastNs: c.LastNs, InFlight: s.inFlight.Values,
+			Near: c.Near, CapturedRetransmissions: d.LateSegments, AtSender: d.ResentSegments != nil,
+			RecordedRetransmissions: f.retransmissions(), RecordedSrttUs: f.medianSrtt,
+			CapturedInFlight: d.MeanInFlight, RecordedCwnd: f.medianCwnd,
+			FirstNs: c.FirstNs, LastNs: c.LastNs, InFlight: s.inFlight.Values,
 		}
-		if d.RTT != nil {
-			x.CapturedRTTUs = d.RTT.P50
-		}
+		x.CapturedRTTUs, _ = c.RTTUs(d)
 		// Without the SYN of this end, its first byte is unknown.
 		if d.Offer != nil {
 			x.align(f.acked.Values, s.acked.Values, i == 0)

@@ -106,6 +106,10 @@ func (s *Series) Step(c *conn.Connection, step *conn.Step) error {
 	v[tcp.ReceiveWindowBytes] = receiver.window
 	v[tcp.RetransmitsPackets] = int64(repeated.AllRetransmissions())
 	v[tcp.RetransmittedBytes] = int64(repeated.RepeatedBytes)
+	if c.AtSender(!step.Client) {
+		v[tcp.RetransmitsPackets] = int64(repeated.LateSegments)
+		v[tcp.RetransmittedBytes] = int64(repeated.LateBytes)
+	}
 	s.batch.Append(row)
 	s.Samples++
 	if s.batch.Len() == batchRows {
@@ -157,12 +161,15 @@ func (s *Series) events(c *conn.Connection, step *conn.Step) error {
 	segment := step.Segment
 	e := tcp.Event{TimeNs: segment.TimeNs, Flow: FlowID(c.ID, !step.Client)}
 	switch {
-	case step.Signs&conn.Repeated != 0:
+	case step.Signs&conn.Repeated != 0, step.Late && c.AtSender(step.Client):
 		e.Flow = FlowID(c.ID, step.Client)
 		e.Kind = tcp.EventRetransmit
 		e.Seq = step.Offset
 		e.EndSeq = step.Offset + int64(segment.Payload)
 		e.Value = 1
+		if c.AtSender(step.Client) {
+			e.Value = int64(step.Segments)
+		}
 		if step.Signs&conn.FastRetransmission != 0 {
 			e.Cause = tcp.CauseFast
 		}

@@ -26,36 +26,29 @@ type csvTables struct {
 
 func newCSV(files *outputs, path string, meta *Meta, o *Options) (encoder, error) {
 	c := &csvTables{meta: meta, flows: newFlowTable(o), fields: o.fields(), clock: wallClock{meta: meta}}
-	var samples, events, flows *output
+	tables := map[Table]*output{}
 	var err error
 	if isStream(path) {
-		stream, err := files.create(path)
-		if err != nil {
-			return nil, err
+		only := o.Table
+		if only == "" {
+			only = Samples
 		}
-		switch o.Table {
-		case Samples:
-			samples = stream
-		case Events:
-			events = stream
-		case Flows:
-			flows = stream
-		}
+		tables[only], err = files.create(path)
 	} else {
-		samples, events, flows, err = files.createTables(path, ".csv")
-		if err != nil {
-			return nil, err
-		}
+		tables, err = files.createTables(path, ".csv", o.Table)
 	}
-	if events != nil {
+	if err != nil {
+		return nil, err
+	}
+	if events := tables[Events]; events != nil {
 		c.events = newCSVTable[eventRow](events)
 	}
-	if flows != nil {
+	if flows := tables[Flows]; flows != nil {
 		c.flowOut = newCSVTable[flowRow](flows)
 	}
-	c.samples = samples
-	if samples != nil {
-		_, err = samples.WriteString(c.header())
+	c.samples = tables[Samples]
+	if c.samples != nil {
+		_, err = c.samples.WriteString(c.header())
 	}
 	return c, err
 }

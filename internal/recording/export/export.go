@@ -47,6 +47,9 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("unknown export format %q: want one of %s", name, strings.Join(names, ", "))
 }
 
+// HasTables reports whether the format is several tables, of which one can be chosen.
+func (f Format) HasTables() bool { return f == Parquet || f == CSV }
+
 // Table names one of the tables of a recording.
 type Table string
 
@@ -75,7 +78,8 @@ type Options struct {
 	Flows map[tcp.FlowID]*tcp.Flow
 	// Overwrite replaces existing files. Without it, an existing file is an error.
 	Overwrite bool
-	// Table is the table in a single stream of CSV; "" means Samples. Files hold all tables.
+	// Table is the only table to write of Parquet or CSV. "" means all of them, but Samples in a
+	// single stream, which holds one.
 	Table Table
 	// Stdout receives the output for the path "-".
 	Stdout io.Writer
@@ -103,6 +107,7 @@ type encoder interface {
 type Exporter struct {
 	encoder encoder
 	files   *outputs
+	final   map[tcp.FlowID]*tcp.Flow // last descriptions, if they are known
 	err     error
 	closed  bool
 }
@@ -111,18 +116,17 @@ type Exporter struct {
 //
 // Parquet and CSV are several tables. A path that ends in "/" or is a directory receives samples,
 // events and flows as files of these names; of any other path, OUT.parquet say, the siblings are
-// OUT.events.parquet and OUT.flows.parquet.
+// OUT.events.parquet and OUT.flows.parquet. Options.Table alone gets the path itself.
 func New(format Format, path string, meta Meta, options Options) (*Exporter, error) {
 	if _, err := ParseFormat(string(format)); err != nil {
 		return nil, err
 	}
-	if options.Table == "" {
-		options.Table = Samples
+	if options.Table != "" {
+		if _, err := ParseTable(string(options.Table)); err != nil {
+			return nil, err
+		}
 	}
-	if _, err := ParseTable(string(options.Table)); err != nil {
-		return nil, err
-	}
-	x := &Exporter{files: &outputs{overwrite: options.Overwrite, stdout: options.Stdout}}
+	x := &Exporter{final: options.Flows, files: &outputs{overwrite: options.Overwrite, stdout: options.Stdout}}
 	var err error
 	switch format {
 	case Parquet:
@@ -144,8 +148,14 @@ func New(format Format, path string, meta Meta, options Options) (*Exporter, err
 	return x, nil
 }
 
-// Flow announces a flow.
+// Flow announces a flow. It gets the congestion control that it used last, because that of the
+// opening is often replaced before the first byte.
 func (x *Exporter) Flow(f *tcp.Flow) error {
+	if last := x.final[f.ID]; last != nil && last.CongestionControl != f.CongestionControl {
+		named := *f
+		named.CongestionControl = last.CongestionControl
+		f = &named
+	}
 	return x.pass(func() error { return x.encoder.Flow(f) })
 }
 

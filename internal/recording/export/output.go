@@ -130,37 +130,35 @@ func (o *outputs) paths() []string {
 	return paths
 }
 
-// createTables opens one file for each table.
-func (o *outputs) createTables(path, extension string) (samples, events, flows *output, err error) {
-	names := map[Table]string{}
+// createTables opens one file for each table, or for the only one that is wanted. The others are
+// nil.
+func (o *outputs) createTables(path, extension string, only Table) (map[Table]*output, error) {
 	info, statErr := os.Stat(path)
 	isDir := strings.HasSuffix(path, "/") || statErr == nil && info.IsDir()
-	for _, t := range []Table{Samples, Events, Flows} {
-		switch {
-		case isDir:
-			names[t] = filepath.Join(path, string(t)+extension)
-		case t == Samples:
-			names[t] = path
-		default:
-			names[t] = strings.TrimSuffix(path, extension) + "." + string(t) + extension
-		}
-	}
 	if isDir && statErr != nil {
 		if err := os.Mkdir(path, 0o755); err != nil {
-			return nil, nil, nil, advise(err)
+			return nil, advise(err)
 		}
 		o.madeDir = path
 	}
-	samples, err = o.create(names[Samples])
-	if err != nil {
-		return nil, nil, nil, err
+	tables := map[Table]*output{}
+	for _, t := range []Table{Samples, Events, Flows} {
+		name := strings.TrimSuffix(path, extension) + "." + string(t) + extension
+		switch {
+		case only != "" && t != only:
+			continue
+		case isDir:
+			name = filepath.Join(path, string(t)+extension)
+		case t == Samples, t == only:
+			name = path
+		}
+		table, err := o.create(name)
+		if err != nil {
+			return nil, err
+		}
+		tables[t] = table
 	}
-	events, err = o.create(names[Events])
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	flows, err = o.create(names[Flows])
-	return samples, events, flows, err
+	return tables, nil
 }
 
 // isStream reports whether a path is standard output, a pipe or a device. A stream holds one table

@@ -9,8 +9,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// parquetTables writes the three tables. Events and flows are few, so they go row by row through
-// the library's reflection; samples go column by column (parquet_samples.go).
+// parquetTables writes the three tables. An unwanted table has no output. Events and flows are few,
+// so they go row by row through the library's reflection. Samples go column by column
+// (parquet_samples.go).
 type parquetTables struct {
 	meta    *Meta
 	flows   flowTable
@@ -28,7 +29,7 @@ func newParquet(files *outputs, path string, meta *Meta, o *Options) (encoder, e
 	if isStream(path) {
 		return nil, errParquetStream
 	}
-	samples, events, flows, err := files.createTables(path, ".parquet")
+	tables, err := files.createTables(path, ".parquet", o.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -40,13 +41,16 @@ func newParquet(files *outputs, path string, meta *Meta, o *Options) (encoder, e
 		options = append(options, parquet.KeyValueMetadata("airtide."+kv[0], kv[1]))
 	}
 	options = slices.Clip(options) // both writers append to them
-	return &parquetTables{
-		meta: meta, flows: newFlowTable(o), flowOut: flows, options: options,
-		samples: newParquetSamples(samples, meta, o.fields(), options),
-		events: parquet.NewGenericWriter[eventRow](
+	p := &parquetTables{meta: meta, flows: newFlowTable(o), flowOut: tables[Flows], options: options}
+	if samples := tables[Samples]; samples != nil {
+		p.samples = newParquetSamples(samples, meta, o.fields(), options)
+	}
+	if events := tables[Events]; events != nil {
+		p.events = parquet.NewGenericWriter[eventRow](
 			events, append(options, parquet.MaxRowsPerRowGroup(eventRowGroupRows))...,
-		),
-	}, nil
+		)
+	}
+	return p, nil
 }
 
 func (p *parquetTables) Flow(f *tcp.Flow) error {
@@ -54,12 +58,22 @@ func (p *parquetTables) Flow(f *tcp.Flow) error {
 	return nil
 }
 
-func (p *parquetTables) Samples(b *tcp.Batch) error { return p.samples.write(b) }
+func (p *parquetTables) Samples(b *tcp.Batch) error {
+	if p.samples == nil {
+		return nil
+	}
+	return p.samples.write(b)
+}
 
-func (p *parquetTables) Event(e *tcp.Event) error { return p.writeEvent(newEventRow(e, p.meta)) }
+func (p *parquetTables) Event(e *tcp.Event) error {
+	if p.events == nil {
+		return nil
+	}
+	return p.writeEvent(newEventRow(e, p.meta))
+}
 
 func (p *parquetTables) Lost(l *tcp.Loss) error {
-	if !p.lost.grown(l) {
+	if p.events == nil || !p.lost.grown(l) {
 		return nil
 	}
 	return p.writeEvent(newLostRow(l, p.meta))
@@ -71,11 +85,18 @@ func (p *parquetTables) writeEvent(r *eventRow) error {
 }
 
 func (p *parquetTables) finish() error {
-	if err := p.samples.close(); err != nil {
-		return err
+	if p.samples != nil {
+		if err := p.samples.close(); err != nil {
+			return err
+		}
 	}
-	if err := p.events.Close(); err != nil {
-		return err
+	if p.events != nil {
+		if err := p.events.Close(); err != nil {
+			return err
+		}
+	}
+	if p.flowOut == nil {
+		return nil
 	}
 	flows := parquet.NewGenericWriter[flowRow](p.flowOut, p.options...)
 	for _, f := range p.flows.sorted() {

@@ -5,17 +5,33 @@ import "airtide/internal/tcp"
 // Survey is a sink for a first pass over a recording. Its results go into [Options].
 type Survey struct {
 	tcp.Discard
-	flows   map[tcp.FlowID]*tcp.Flow
-	present [tcp.NumFields]bool
+	flows map[tcp.FlowID]*tcp.Flow
+	// described holds the congestion control of each flow's last description.
+	described map[tcp.FlowID]string
+	present   [tcp.NumFields]bool
 }
 
-// Flow stores the last description of a flow.
+// Flow stores the last description of a flow. A description that repeats an older congestion
+// control does not undo a change.
 func (s *Survey) Flow(f *tcp.Flow) error {
 	if s.flows == nil {
 		s.flows = make(map[tcp.FlowID]*tcp.Flow)
+		s.described = make(map[tcp.FlowID]string)
 	}
 	last := *f
+	if before := s.flows[f.ID]; before != nil && s.described[f.ID] == f.CongestionControl {
+		last.CongestionControl = before.CongestionControl
+	}
 	s.flows[f.ID] = &last
+	s.described[f.ID] = f.CongestionControl
+	return nil
+}
+
+// Event follows changes of the congestion control.
+func (s *Survey) Event(e *tcp.Event) error {
+	if f := s.flows[e.Flow]; f != nil && e.Kind == tcp.EventCCChange && e.Text != "" {
+		f.CongestionControl = e.Text
+	}
 	return nil
 }
 

@@ -15,10 +15,10 @@ func writeDetail(t *terminal.Terminal, c *conn.Connection) error {
 	text := fmt.Sprintf("connection %d  %s > %s\n%s, for %s; packets %d to %d; handshake %s; end: %s\n",
 		c.ID, c.Client, c.Server, first, seconds(c.DurationNs()), c.FirstPacket, c.LastPacket, c.Handshake, ending(c))
 	if c.HandshakeUs > 0 {
-		text += fmt.Sprintf("handshake took %s ms; captured at: %s\n", units.ThreeDigits(c.HandshakeUs/1000), c.Near)
+		text += fmt.Sprintf("handshake took %s ms; captured %s\n", units.ThreeDigits(c.HandshakeUs/1000), place(c.Near))
 	}
 	if c.ClockStepsBack > 0 {
-		text += fmt.Sprintf("%d packets have an earlier time than the packet before\n", c.ClockStepsBack)
+		text += units.Count(c.ClockStepsBack, "packet") + " with an earlier time than the packet before\n"
 	}
 	if err := t.PrintWrapped(text+"\n", 0); err != nil {
 		return err
@@ -42,11 +42,15 @@ func writeDetail(t *terminal.Terminal, c *conn.Connection) error {
 	row("  least", timeOf(func(r *conn.Distribution) float64 { return r.Min }))
 	row("  95 %", timeOf(func(r *conn.Distribution) float64 { return r.P95 }))
 	row("  greatest", timeOf(func(r *conn.Distribution) float64 { return r.Max }))
-	count("retransmissions", func(d *conn.Direction) uint64 { return d.AllRetransmissions() })
-	count("  fast", func(d *conn.Direction) uint64 { return d.Fast })
-	count("  spurious", func(d *conn.Direction) uint64 { return d.Spurious })
-	count("  bytes", func(d *conn.Direction) uint64 { return d.RepeatedBytes })
-	count("out of order", func(d *conn.Direction) uint64 { return d.OutOfOrder })
+	count("segments of data", func(d *conn.Direction) uint64 { return d.DataSegments })
+	row("  sent again", resent)
+	row("  late: sent again or reordered", late)
+	table.Add("packets as tshark counts")
+	count("  retransmissions", func(d *conn.Direction) uint64 { return d.AllRetransmissions() })
+	count("    fast", func(d *conn.Direction) uint64 { return d.Fast })
+	count("    spurious", func(d *conn.Direction) uint64 { return d.Spurious })
+	count("    bytes", func(d *conn.Direction) uint64 { return d.RepeatedBytes })
+	count("  out of order", func(d *conn.Direction) uint64 { return d.OutOfOrder })
 	count("behind a gap", func(d *conn.Direction) uint64 { return d.Gaps })
 	count("ACKs of new data", func(d *conn.Direction) uint64 { return d.Acks })
 	row("segments per ACK", func(d *conn.Direction) string {

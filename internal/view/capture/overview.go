@@ -2,6 +2,7 @@ package capture
 
 import (
 	"fmt"
+	"strings"
 
 	"airtide/internal/packets/conn"
 	"airtide/internal/units"
@@ -10,54 +11,20 @@ import (
 
 func seconds(ns int64) string { return units.ThreeDigits(float64(ns)/1e9) + " s" }
 
-// writeOverview prints the totals and the table.
+// writeOverview prints a sentence about the capture, and the table.
 func (v *Viewer) writeOverview(totals conn.Totals) error {
 	t := v.Terminal
-	if err := t.Printf("%s  %s in %s; %d of TCP in %s\n", units.Printable(v.Path),
-		units.Count(totals.Packets, "packet"), seconds(max(0, totals.LastNs-totals.FirstNs)), totals.TCP,
-		units.Count(totals.Connections, "connection")); err != nil {
+	text := fmt.Sprintf("%s  %s\n", units.Printable(v.Path), v.sum.sentence(totals))
+	text += strings.Join(append(v.notes(totals), ""), "\n")
+	if err := t.Printf("%s", text); err != nil {
 		return err
-	}
-	for _, note := range v.notes(totals) {
-		if err := t.Printf("%s\n", note); err != nil {
-			return err
-		}
 	}
 	if len(v.largest) == 0 {
 		return nil
 	}
-	table := &terminal.Table{Columns: []terminal.Column{
-		{Title: "#", Right: true},
-		{Title: "CLIENT", Least: 9, Optional: 3},
-		{Title: "SERVER", Least: 9},
-		{Title: "SECONDS", Right: true, Optional: 5},
-		{Title: "DATA UP", Right: true},
-		{Title: "DATA DOWN", Right: true, Optional: 4},
-		{Title: "RTT MS", Right: true, Optional: 1},
-		{Title: "SEG/ACK", Right: true, Optional: 8},
-		{Title: "RETRANS", Right: true, Optional: 2},
-		{Title: "DUP ACKS", Right: true, Optional: 7},
-		{Title: "REORDERED", Right: true, Optional: 9},
-		{Title: "HANDSHAKE", Optional: 10},
-		{Title: "END", Optional: 6},
-	}}
+	table := overviewTable()
 	for _, c := range v.largest {
-		data, acks := &c.FromClient, &c.FromServer
-		if c.FromServer.DataBytes > c.FromClient.DataBytes {
-			data, acks = acks, data
-		}
-		rtt, each := "-", "-"
-		if data.RTT != nil {
-			rtt = units.ThreeDigits(data.RTT.P50 / 1000)
-		}
-		if acks.SegmentsPerAck > 0 {
-			each = units.ThreeDigits(acks.SegmentsPerAck)
-		}
-		table.Add(fmt.Sprint(c.ID), c.Client.String(), c.Server.String(),
-			units.ThreeDigits(float64(c.DurationNs())/1e9),
-			units.Size(c.FromClient.DataBytes).Short(), units.Size(c.FromServer.DataBytes).Short(), rtt, each,
-			fmt.Sprint(data.AllRetransmissions()), fmt.Sprint(acks.DupAcks), fmt.Sprint(data.OutOfOrder), c.Handshake,
-			ending(c))
+		addConnection(table, c)
 	}
 	if err := t.Table(table); err != nil {
 		return err
@@ -68,23 +35,82 @@ func (v *Viewer) writeOverview(totals conn.Totals) error {
 	return nil
 }
 
-// notes tells about packets that were not analysed.
-func (v *Viewer) notes(totals conn.Totals) (all []string) {
-	add := func(n uint64, text string) {
-		if n > 0 {
-			all = append(all, fmt.Sprintf("%d %s", n, text))
+// overviewTable has a row for each connection. The counts that tell of problems stay
+// at any width.
+func overviewTable() *terminal.Table {
+	return &terminal.Table{Columns: []terminal.Column{
+		{Title: "#", Right: true},
+		{Title: "CLIENT", Optional: 3, Least: terminal.LeastEndpoint, Endpoint: true},
+		{Title: "SERVER", Least: terminal.LeastEndpoint, Endpoint: true},
+		{Title: "SECONDS", Right: true, Optional: 8},
+		{Title: "DATA UP", Right: true, Optional: 2},
+		{Title: "DATA DOWN", Right: true, Optional: 7},
+		{Title: "RTT MS", Right: true, Optional: 1},
+		{Title: "SEG/ACK", Right: true, Optional: 11},
+		{Title: "RETRANS", Right: true},
+		{Title: "LATE", Right: true},
+		{Title: "DUP ACKS", Right: true, Optional: 10},
+		{Title: "HANDSHAKE", Optional: 12},
+		{Title: "END", Optional: 9},
+	}}
+}
+
+// addConnection adds the row of a connection: the direction with most data, and the ACKs of it.
+func addConnection(table *terminal.Table, c *conn.Connection) {
+	data, acks := c.Sender()
+	rtt, each := "-", "-"
+	if us, handshake := c.RTTUs(data); us > 0 {
+		rtt = units.ThreeDigits(us / 1000)
+		if handshake {
+			rtt = "~" + rtt
 		}
 	}
-	add(totals.Other, "packets of other protocols")
-	add(totals.Cut, "packets were captured with too few bytes for a TCP header; tcpdump -s 160 suffices")
-	add(totals.Bad, "packets have malformed headers")
-	add(totals.Fragments, "packets are IP fragments")
-	add(totals.UnknownLink, "packets come from interfaces of an unknown kind")
-	add(totals.ClockStepsBack, "packets have an earlier time than the packet before")
+	if acks.SegmentsPerAck > 0 {
+		each = units.ThreeDigits(acks.SegmentsPerAck)
+	}
+	table.Add(fmt.Sprint(c.ID), c.Client.String(), c.Server.String(),
+		units.ThreeDigits(float64(c.DurationNs())/1e9),
+		units.Size(c.FromClient.DataBytes).Short(), units.Size(c.FromServer.DataBytes).Short(), rtt, each,
+		resent(data), late(data), fmt.Sprint(acks.DupAcks), c.Handshake, ending(c))
+}
+
+// resent is the number of segments that a direction sent again, if the capture can tell.
+func resent(d *conn.Direction) string {
+	if d.ResentSegments == nil {
+		return "-"
+	}
+	return fmt.Sprint(*d.ResentSegments)
+}
+
+// late is the number of segments that were sent again or reordered, if the capture cannot tell
+// which.
+func late(d *conn.Direction) string {
+	if d.ResentSegments != nil {
+		return "-"
+	}
+	return fmt.Sprint(d.LateSegments)
+}
+
+// notes tells about packets that were not analysed.
+func (v *Viewer) notes(totals conn.Totals) (all []string) {
+	add := func(n uint64, noun, text string) {
+		if n > 0 {
+			all = append(all, units.Count(n, noun)+" "+text)
+		}
+	}
+	if totals.TCP != totals.Packets {
+		all = append(all, fmt.Sprintf("%s, %d of TCP", units.Count(totals.Packets, "packet"), totals.TCP))
+	}
+	add(totals.Other, "packet", "of other protocols")
+	add(totals.Cut, "packet", "captured with too few bytes for a TCP header; tcpdump -s 160 suffices")
+	add(totals.Bad, "packet", "with malformed headers")
+	add(totals.Fragments, "packet", "in IP fragments")
+	add(totals.UnknownLink, "packet", "from interfaces of an unknown kind")
+	add(totals.ClockStepsBack, "packet", "with an earlier time than the packet before")
 	if note := v.forgotten(totals); note != "" {
 		all = append(all, note)
 	}
-	add(totals.Unmeasured, "segments have no time to their ACK, because too many waited for ACKs")
+	add(totals.Unmeasured, "segment", "without a time to the ACK, because too many waited for ACKs")
 	return all
 }
 
@@ -97,8 +123,8 @@ func (v *Viewer) forgotten(totals conn.Totals) string {
 	if open <= 0 {
 		open = conn.DefaultMaxOpen
 	}
-	return fmt.Sprintf("%d connections were ended early, because more than %d were open; --open raises it",
-		totals.Forgotten, open)
+	return fmt.Sprintf("%s ended early, because more than %d were open; --open raises it",
+		units.Count(totals.Forgotten, "connection"), open)
 }
 
 // WarnForgotten warns of connections that were ended early.

@@ -18,6 +18,8 @@ import (
 type Viewer struct {
 	Terminal *terminal.Terminal
 	Path     string // "-" is standard input
+	// Recording is the path of the recording of a join or of comments.
+	Recording string
 	// Top is the number of connections in the table, those with most data first.
 	Top int
 	// MaxOpen bounds the connections that are followed at a time, Limit those that are printed as
@@ -28,6 +30,7 @@ type Viewer struct {
 	Number uint64
 
 	largest []*conn.Connection
+	sum     sum
 }
 
 // MissingError says that a capture lacks a connection.
@@ -52,8 +55,9 @@ func (v *Viewer) missing(totals conn.Totals) error {
 // one, the capture is read twice.
 var ErrReadTwice = errors.New("standard input is read once: choose a connection with --connection")
 
-// add remembers the connections with most data.
+// add sums up the connections, and remembers those with most data.
 func (v *Viewer) add(c *conn.Connection) {
+	v.sum.add(c)
 	at, _ := slices.BinarySearchFunc(v.largest, c, func(a, b *conn.Connection) int {
 		return cmp.Or(cmp.Compare(b.Bytes(), a.Bytes()), cmp.Compare(a.ID, b.ID))
 	})

@@ -24,6 +24,16 @@ const (
 // PacketKinds lists the figures of captures.
 func PacketKinds() []PacketKind { return []PacketKind{PacketsOverTime, TimeToAck, Flight} }
 
+// Line is the name of the figure with its content, for a help text.
+func (k PacketKind) Line() string {
+	content := map[PacketKind]string{
+		PacketsOverTime: "segments sent and ACKs received over time",
+		TimeToAck:       "time from each segment to its ACK, over its sequence number",
+		Flight:          "bytes in flight, and the window that the receiver advertises",
+	}
+	return fmt.Sprintf("%-10s %s", k, content[k])
+}
+
 // ParsePacketKind finds a figure of captures by name.
 func ParsePacketKind(name string) (PacketKind, error) {
 	var names []string

@@ -20,7 +20,12 @@ type Column struct {
 	Optional int
 	// Least is the width to which cells may be cut. If it is 0, cells are never cut.
 	Least int
+	// Endpoint cells are an address and a port. Only the address is cut.
+	Endpoint bool
 }
+
+// LeastEndpoint is the least width of endpoints: a part of the address, and the port.
+const LeastEndpoint = 11 // "10.1…:65535"
 
 // Table is text in aligned columns. It leaves out and cuts columns to fit a width.
 type Table struct {
@@ -56,7 +61,7 @@ func (t *Table) Write(w io.Writer, width int, colour bool) error {
 	line := func(cells []string) string {
 		texts := make([]string, len(shown))
 		for i, c := range shown {
-			text := ansi.Truncate(cells[c], widths[i], "…")
+			text := t.Columns[c].cut(cells[c], widths[i])
 			pad := strings.Repeat(" ", widths[i]-ansi.StringWidth(text))
 			if t.Columns[c].Right {
 				texts[i] = pad + text
@@ -77,6 +82,16 @@ func (t *Table) Write(w io.Writer, width int, colour bool) error {
 		fmt.Fprintln(out, line(row))
 	}
 	return out.Flush()
+}
+
+// cut shortens a cell to a width.
+func (c *Column) cut(cell string, width int) string {
+	const sign = "…"
+	if at := strings.LastIndexByte(cell, ':'); c.Endpoint && at >= 0 && ansi.StringWidth(cell) > width {
+		port := cell[at:]
+		return ansi.Truncate(cell[:at], max(1, width-len(port)), sign) + port
+	}
+	return ansi.Truncate(cell, width, sign)
 }
 
 // head is the lines of the titles. A table without titles has none.

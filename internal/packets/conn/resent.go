@@ -1,0 +1,101 @@
+package conn
+
+// smallSegment is a payload in bytes that no offload has put together from several segments: the
+// least MSS that IPv4 promises (RFC 9293, 3.7.1).
+const smallSegment = 536
+
+// segmentsIn is the number of segments that a packet carries on the wire. Offloads show several as
+// one packet, while the kernel counts segments.
+func segmentsIn(payload uint32, sender, receiver *side) uint64 {
+	if payload <= smallSegment {
+		return 1
+	}
+	mss := uint32(segmentBytes(sender, receiver))
+	return uint64((payload + mss - 1) / mss)
+}
+
+// countSegments counts the segments of a packet, and those that begin below the highest byte that
+// was sent before.
+func (d *side) countSegments(payload uint32, receiver *side, step *Step) {
+	step.Segments = 0
+	step.Late = step.Signs&(Repeated|OutOfOrder) != 0
+	if payload == 0 && !step.Late {
+		return
+	}
+	step.Segments = segmentsIn(payload, d, receiver)
+	if payload > 0 {
+		d.DataSegments += step.Segments
+	}
+	if step.Late {
+		d.LateSegments += step.Segments
+		d.LateBytes += uint64(payload)
+	}
+}
+
+// locate finds the end that the capture was taken at, once the handshake is complete: there the
+// answers come at once.
+func (c *connection) locate() {
+	if c.rttNs == 0 {
+		return
+	}
+	c.HandshakeUs = float64(c.rttNs) / 1000
+	toServer := c.synAckNs - c.sides[0].synNs
+	toClient := c.ackedNs - c.synAckNs
+	switch {
+	case toServer < 0 || toClient < 0:
+	case toServer > 4*toClient:
+		c.Near = nearClient
+	case toClient > 4*toServer:
+		c.Near = nearServer
+	default:
+		c.Near = "between"
+	}
+}
+
+// AtSender reports whether the capture was taken where an end sends.
+func (c *Connection) AtSender(client bool) bool {
+	return client && c.Near == nearClient || !client && c.Near == nearServer
+}
+
+// setResent fills in the segments that were sent again. Only the sender's side shows them: nothing
+// can be out of order where it leaves the sender. Elsewhere a late segment may be either.
+func (c *Connection) setResent() {
+	for client, d := range map[bool]*Direction{true: &c.FromClient, false: &c.FromServer} {
+		if c.AtSender(client) {
+			n := d.LateSegments
+			d.ResentSegments = &n
+		}
+	}
+}
+
+// Values of Connection.Near.
+const (
+	nearClient = "client"
+	nearServer = "server"
+)
+
+// Sender returns the directions of the data and of its ACKs: the end that sent most data comes
+// first.
+func (c *Connection) Sender() (data, acks *Direction) {
+	if c.FromServer.DataBytes > c.FromClient.DataBytes {
+		return &c.FromServer, &c.FromClient
+	}
+	return &c.FromClient, &c.FromServer
+}
+
+// NearReceiver reports whether the capture was taken where a direction arrives.
+func (c *Connection) NearReceiver(d *Direction) bool {
+	return c.AtSender(d == &c.FromServer)
+}
+
+// RTTUs is the round-trip time of a direction's data in µs: the median of the times to the ACKs.
+// Near the receiver, which answers at once, it is the time of the handshake. Zero is unknown.
+func (c *Connection) RTTUs(d *Direction) (us float64, handshake bool) {
+	switch {
+	case c.NearReceiver(d):
+		return c.HandshakeUs, true
+	case d.RTT != nil:
+		return d.RTT.P50, false
+	}
+	return 0, false
+}
