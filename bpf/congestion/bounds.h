@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Bounds of the congestion window, given from outside while connections run: for one socket, for
- * a cgroup and those below it, or for all; the nearest counts. User space changes a map and then
- * the generation, by which each socket sees at its next ACK that it has to look again; an ACK
- * costs one array lookup otherwise. */
+/* Bounds of the congestion window, set from outside while connections run: for one socket, or for
+ * all. Those of a socket come first. User space changes a map and then the generation. Each socket
+ * compares the generation at its next ACK and then looks up its bounds anew. Otherwise an ACK
+ * costs one array lookup. */
 #ifndef AIRTIDE_CC_BOUNDS_H
 #define AIRTIDE_CC_BOUNDS_H
 
 #include "tcp_congestion.h"
 
-#define CC_BOUNDS_MAX 65536 /* of sockets and of cgroups each */
-#define CC_CGROUP_DEPTH 32 /* how far up bounds are looked for */
+#define CC_BOUNDS_MAX 65536 /* sockets */
 
 /* In packets; 0 for none. */
 struct cc_bounds {
@@ -32,15 +31,6 @@ struct {
 	__type(key, u32);
 	__type(value, struct cc_bounds);
 } bounds_all SEC(".maps");
-
-/* By the cgroup's number in the unified hierarchy. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, CC_BOUNDS_MAX);
-	__type(key, u64);
-	__type(value, struct cc_bounds);
-} bounds_cgroup SEC(".maps");
 
 /* By the socket's cookie. */
 struct {
@@ -75,27 +65,6 @@ struct cc_bounded {
 	struct cc_bounds bounds;
 };
 
-CC_INLINE struct cc_bounds bounds_of_cgroup(struct sock *sk)
-{
-	struct cgroup *cgroup = sk->sk_cgrp_data.cgroup;
-	struct cc_bounds none = {}, *b;
-	struct cgroup_subsys_state *parent;
-	u32 i;
-
-	for (i = 0; i < CC_CGROUP_DEPTH && cgroup; i++) {
-		u64 id = cgroup->kn->id;
-
-		b = bpf_map_lookup_elem(&bounds_cgroup, &id);
-		if (b)
-			return *b;
-		parent = cgroup->self.parent;
-		if (!parent)
-			break;
-		cgroup = parent->cgroup;
-	}
-	return none;
-}
-
 /* Looks for the socket's bounds when some were changed. A socket that nobody has asked for its
  * cookie has none yet. */
 CC_INLINE void bounds_refresh(struct sock *sk, struct cc_bounded *held)
@@ -118,9 +87,6 @@ CC_INLINE void bounds_refresh(struct sock *sk, struct cc_bounded *held)
 		held->bounds = *b;
 		return;
 	}
-	held->bounds = bounds_of_cgroup(sk);
-	if (held->bounds.lower || held->bounds.upper)
-		return;
 	b = bpf_map_lookup_elem(&bounds_all, &zero);
 	if (b)
 		held->bounds = *b;

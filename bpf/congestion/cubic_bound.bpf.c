@@ -10,7 +10,6 @@
  * not touch. In fast recovery the kernel itself sets the window (proportional rate reduction),
  * towards an ssthresh that respects the bound. */
 #define CC_KIND CC_KIND_CUBIC_BOUND
-#define CC_FORM CC_FORM_PLAIN
 #include "cubic_hooks.h"
 #include "bounds.h"
 

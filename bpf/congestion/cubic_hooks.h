@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The hooks that the CUBICs share, as net/ipv4/tcp_cubic.c has them. A program defines CC_KIND
- * and CC_FORM before it includes this file, and calls the functions in its own hooks. */
+ * before it includes this file, and calls the functions in its own hooks. */
 #ifndef AIRTIDE_CC_CUBIC_HOOKS_H
 #define AIRTIDE_CC_CUBIC_HOOKS_H
 
@@ -37,10 +37,22 @@ CC_INLINE void cubic_hystart_reset(struct tcp_sock *tp, struct cc_cubic *ca)
 	hystart_reset(tp, ca, cubic_real_us(tp->tcp_mstamp));
 }
 
+CC_INLINE enum cc_form cubic_form(void)
+{
+	switch (parameters.kind) {
+	case CC_KIND_CUBIC_RTT:
+		return CC_FORM_C;
+	case CC_KIND_CUBIC_RTTK:
+		return CC_FORM_K;
+	default:
+		return CC_FORM_PLAIN;
+	}
+}
+
 CC_INLINE struct cc_law cubic_law(void)
 {
 	struct cc_law law = {
-		.form = CC_FORM,
+		.form = cubic_form(),
 		.hz = parameters.hz,
 		.beta = parameters.beta,
 		.rtt_ref_us = parameters.rtt_ref_us,
@@ -54,7 +66,7 @@ CC_INLINE void cubic_init(struct sock *sk, struct cc_cubic *ca)
 	cc_begin_use();
 	/* The longer the round trip, the longer the burst that a window is; paced, it does not
 	 * overrun a queue by itself. */
-	if (CC_FORM == CC_FORM_C && sk->sk_pacing_status == SK_PACING_NONE)
+	if (cubic_form() == CC_FORM_C && sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 	cc_cubic_reset(ca);
 	ca->in_use = 1;

@@ -8,7 +8,6 @@
 
 #include "ca_state.h"
 #include "types.h"
-#include "cgroup.h"
 #include "map.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -32,7 +31,6 @@ struct sock {
 	unsigned long sk_pacing_rate;
 	u32 sk_pacing_status;
 	unsigned int sk_gso_max_size;
-	struct sock_cgroup_data sk_cgrp_data;
 };
 
 struct inet_sock {

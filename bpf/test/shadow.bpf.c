@@ -4,7 +4,6 @@
  * every step on real traffic is held against the kernel, from the same state, whatever time it
  * takes. */
 #define CC_KIND CC_KIND_CUBIC_PLAIN
-#define CC_FORM CC_FORM_PLAIN
 #include "cubic_hooks.h"
 
 extern void cubictcp_init(struct sock *sk) __ksym;

@@ -57,7 +57,7 @@ func newBench(tb testing.TB, coalesce bool, l lineConfig) *bench {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(b.pool.close)
+	tb.Cleanup(func() { _ = unix.Munmap(b.pool.memory) })
 	if err := b.open(); err != nil {
 		tb.Fatal(err)
 	}

@@ -56,8 +56,6 @@ func newPool(n int) (*pool, error) {
 	return p, nil
 }
 
-func (p *pool) close() { _ = unix.Munmap(p.memory) }
-
 // take is nil when all slots are under way.
 func (p *pool) take() *slot {
 	last := len(p.free) - 1

@@ -82,7 +82,7 @@ func TestSaturationAgreesWithBianchi(t *testing.T) {
 					data+float64(con.aifsNs))
 				deviation := ours/analytic - 1
 				t.Logf("| %s | %d | %.2f | %.2f | %+.2f %% | collided %.3f |", cell.name, n, analytic*payload*8/1e6,
-					ours*payload*8/1e6, 100*deviation, w.m.Station(0).CollidedShare())
+					ours*payload*8/1e6, 100*deviation, collidedShare(w.m.Station(0)))
 				if math.Abs(deviation) > 0.03 {
 					t.Errorf("%.0f packets/s, Bianchi's model says %.0f", ours, analytic)
 				}

@@ -27,7 +27,7 @@ func TestAdaptiveWindowsKeepCollisionsRare(t *testing.T) {
 					packets += got
 					rates[i] = float64(got)
 				}
-				return packets, w.m.Station(0).CollidedShare(), fairness.Jain(rates)
+				return packets, collidedShare(w.m.Station(0)), fairness.Jain(rates)
 			}
 			before, collidedBefore, _ := measured(false)
 			after, collided, index := measured(true)

@@ -33,22 +33,6 @@ type Counters struct {
 	Sojourn queue.Histogram
 }
 
-// MeanFrames returns the mean number of frames in a data PPDU, or 0 without PPDUs.
-func (c *Counters) MeanFrames() float64 {
-	if c.PPDUs == 0 {
-		return 0
-	}
-	return float64(c.Frames) / float64(c.PPDUs)
-}
-
-// CollidedShare is the share of the contender's frames on the air that collided.
-func (c *Counters) CollidedShare() float64 {
-	if c.PPDUs+c.BlockAckReqs == 0 {
-		return 0
-	}
-	return float64(c.Collisions) / float64(c.PPDUs+c.BlockAckReqs)
-}
-
 // Station returns the counters of a station's transmissions. They are read-only.
 func (m *Medium) Station(i int) *Counters { return &m.counters[i+1] }
 

@@ -50,7 +50,7 @@ func TestAggregationLimits(t *testing.T) {
 			if down {
 				counters = w.m.AP()
 			}
-			if got := counters.MeanFrames(); got != c.frames {
+			if got := meanFrames(counters); got != c.frames {
 				t.Errorf("%s, down %v: %.2f frames in a PPDU, want %g", c.name, down, got, c.frames)
 			}
 			if n := counters.Sizes[int(c.frames)]; n != counters.PPDUs {
@@ -74,8 +74,8 @@ func TestTXOPLimitShortensAMPDUs(t *testing.T) {
 			t.Errorf("%d PPDUs of %d frames in a TXOP of 1.504 ms", n, frames)
 		}
 	}
-	if c.MeanFrames() < 6 {
-		t.Errorf("%.1f frames in a PPDU", c.MeanFrames())
+	if meanFrames(c) < 6 {
+		t.Errorf("%.1f frames in a PPDU", meanFrames(c))
 	}
 }
 

@@ -128,12 +128,12 @@ func (o *outcome) count(w *world, down bool, seeds float64) {
 		all.Frames += c.Frames
 		all.AirtimeNs += c.AirtimeNs
 	}
-	o.collided += all.CollidedShare() / seeds
+	o.collided += collidedShare(&all) / seeds
 	o.airSta += float64(all.AirtimeNs) / span / seeds
 	if down {
 		all = *w.m.AP()
 	}
-	o.frames += all.MeanFrames() / seeds
+	o.frames += meanFrames(&all) / seeds
 }
 
 // feed sends packets down from a wire whose rate is below the cell's.

@@ -20,23 +20,7 @@ var (
 	// WirelessCoDel is mac80211's (net/mac80211/sta_info.c): an aggregate takes milliseconds to
 	// send.
 	WirelessCoDel = CoDel{TargetNs: 20e6, IntervalNs: 100e6, ECN: true}
-	// SlowWirelessCoDel holds the parameters of mac80211 for slow stations.
-	SlowWirelessCoDel = CoDel{TargetNs: 50e6, IntervalNs: 300e6}
 )
-
-// slowStationBps is mac80211's STA_SLOW_THRESHOLD.
-const slowStationBps = 6e6
-
-// WirelessCoDelFor gives mac80211's parameters for a station by the throughput that its PHY rate
-// lets expect and by the number of stations, which share the time (sta_update_codel_params, Linux
-// 4.13; commit 487637698808 took the distinction out again because it lets slow stations queue too
-// much).
-func WirelessCoDelFor(expectedBps float64, stations int) CoDel {
-	if expectedBps < slowStationBps*float64(stations) {
-		return SlowWirelessCoDel
-	}
-	return WirelessCoDel
-}
 
 // codelState is the state of one flow queue, named as in RFC 8289 section 5.
 type codelState struct {

@@ -23,9 +23,6 @@ func (q *FIFO) Push(p *Packet, nowNs int64) bool {
 	return true
 }
 
-// Full reports whether a packet of this length would be dropped now.
-func (q *FIFO) Full(length int) bool { return q.limit.Over(q.Len()+1, q.Bytes()+length) }
-
 // Head returns the oldest packet, or nil.
 func (q *FIFO) Head() *Packet { return q.waiting.head }
 

@@ -94,7 +94,7 @@ func (q *FQCoDel) dequeue(share *stationShare, nowNs int64) *Packet {
 			q.append(&share.old, q.removeFirst(l))
 			continue
 		}
-		if p := q.take(f, &share.codel, nowNs); p != nil {
+		if p := q.take(f, &q.options.CoDel, nowNs); p != nil {
 			f.deficit -= p.Length
 			return p
 		}

@@ -11,7 +11,7 @@ type FQCoDelOptions struct {
 	// DropBatch is how many packets at most, but no more than half of its bytes, the fattest flow
 	// loses when the limit is exceeded. Default 64; mac80211 drops one at a time.
 	DropBatch int
-	// CoDel holds the parameters of stations without SetCoDel.
+	// CoDel holds the parameters of every station.
 	CoDel CoDel
 }
 
@@ -48,7 +48,6 @@ type FQCoDel struct {
 
 // stationShare is the FQ-CoDel state of a station.
 type stationShare struct {
-	codel    CoDel
 	new, old flowList
 	// head was taken from its flow queue, after CoDel's drops, and waits for Pop.
 	head *Packet
@@ -78,13 +77,10 @@ func newFQCoDel(stations int, options FQCoDelOptions, drop Drop) *FQCoDel {
 		shares:  make([]stationShare, stations),
 	}
 	for i := range q.shares {
-		q.shares[i] = stationShare{codel: options.CoDel, new: emptyFlowList, old: emptyFlowList}
+		q.shares[i] = stationShare{new: emptyFlowList, old: emptyFlowList}
 	}
 	return q
 }
-
-// SetCoDel sets the CoDel parameters of a station.
-func (q *FQCoDel) SetCoDel(station int, c CoDel) { q.shares[station].codel = c }
 
 // Push takes a packet. When the limit is then exceeded, the flow with the most bytes loses its
 // oldest packets.

@@ -174,26 +174,6 @@ func TestCoDelLeavesTheLastPacketsAlone(t *testing.T) {
 	}
 }
 
-func TestCoDelParametersCanBeAStationsOwn(t *testing.T) {
-	var dropped [2]int
-	q := NewFQCoDel(2, FQCoDelOptions{CoDel: WirelessCoDelFor(100e6, 2)}, func(p *Packet, _ Place, _ int64) {
-		dropped[p.Station]++
-	})
-	q.SetCoDel(1, WirelessCoDelFor(11e6, 2))
-	// Both wait for 40 ms: over the target of a fast station, and under that of a slow one.
-	for nowNs := int64(0); nowNs < 5e9; nowNs += 1e6 {
-		for s := range 2 {
-			q.Push(&Packet{Station: s, Length: 1500}, nowNs)
-			if nowNs >= 40e6 {
-				q.Pop(s, nowNs)
-			}
-		}
-	}
-	if dropped[0] == 0 || dropped[1] != 0 {
-		t.Errorf("%d packets of the fast station were dropped, %d of the slow one", dropped[0], dropped[1])
-	}
-}
-
 func TestFQIsolatesASparseFlow(t *testing.T) {
 	// Eight flows send twice what leaves, another one a packet each 20 ms.
 	const sparse = 8

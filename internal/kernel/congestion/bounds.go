@@ -10,46 +10,29 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// Scope is a set of sockets with common bounds: all sockets, those of a cgroup, or one socket. The
-// bounds of a socket take precedence over those of its cgroup, then of its parent cgroups, then
-// over those for all.
+// Scope is a set of sockets with common bounds: all sockets, or one. The bounds of a socket take
+// precedence over those for all.
 type Scope struct {
-	kind scopeKind
-	id   uint64
+	cookie uint64 // 0 means all sockets
 }
-
-type scopeKind int
-
-const (
-	scopeAll scopeKind = iota
-	scopeCgroup
-	scopeSocket
-)
 
 // All is every socket.
 var All = Scope{}
 
-// Cgroup is the sockets of a cgroup and of those below it, by its number in the unified hierarchy,
-// the inode of its folder.
-func Cgroup(id uint64) Scope { return Scope{scopeCgroup, id} }
-
 // Socket is one socket, by its cookie (SO_COOKIE, ss -e). Its bounds end with it, and when it
 // changes its congestion control.
-func Socket(cookie uint64) Scope { return Scope{scopeSocket, cookie} }
+func Socket(cookie uint64) Scope { return Scope{cookie} }
 
 func (s Scope) String() string {
-	switch s.kind {
-	case scopeCgroup:
-		return fmt.Sprintf("cgroup %d", s.id)
-	case scopeSocket:
-		return fmt.Sprintf("socket %d", s.id)
+	if s == All {
+		return "all sockets"
 	}
-	return "all sockets"
+	return fmt.Sprintf("socket %d", s.cookie)
 }
 
 // Bounder sets the bounds of one loaded cubic_bound.
 type Bounder struct {
-	changed, all, cgroups, sockets, lease *ebpf.Map
+	changed, all, sockets, lease *ebpf.Map
 }
 
 // OpenBounds opens the bounds of a loaded congestion control of kind CubicBound by its name, ""
@@ -71,8 +54,7 @@ func OpenBounds(name string) (*Bounder, error) {
 	}
 	b := &Bounder{}
 	for name, m := range map[string]**ebpf.Map{
-		"bounds_changed": &b.changed, "bounds_all": &b.all, "bounds_cgroup": &b.cgroups, "bounds_socket": &b.sockets,
-		"bounds_lease": &b.lease,
+		"bounds_changed": &b.changed, "bounds_all": &b.all, "bounds_socket": &b.sockets, "bounds_lease": &b.lease,
 	} {
 		*m, err = ebpf.NewMapFromID(e.maps[name])
 		if err != nil {
@@ -85,7 +67,7 @@ func OpenBounds(name string) (*Bounder, error) {
 // Close closes the maps. Bounds that were set stay in force.
 func (b *Bounder) Close() error {
 	var errs []error
-	for _, m := range []*ebpf.Map{b.changed, b.all, b.cgroups, b.sockets, b.lease} {
+	for _, m := range []*ebpf.Map{b.changed, b.all, b.sockets, b.lease} {
 		errs = append(errs, m.Close()) // nil is allowed
 	}
 	return errors.Join(errs...)
@@ -135,13 +117,10 @@ func (b *Bounder) Get(s Scope) (Bounds, error) {
 
 // place returns the map and the key of a scope.
 func (b *Bounder) place(s Scope) (m *ebpf.Map, key any) {
-	switch s.kind {
-	case scopeCgroup:
-		return b.cgroups, s.id
-	case scopeSocket:
-		return b.sockets, s.id
+	if s == All {
+		return b.all, uint32(0)
 	}
-	return b.all, uint32(0)
+	return b.sockets, s.cookie
 }
 
 // change writes bounds, then a new generation that makes sockets read their bounds again. The
@@ -149,7 +128,7 @@ func (b *Bounder) place(s Scope) (m *ebpf.Map, key any) {
 func (b *Bounder) change(s Scope, bounds Bounds) error {
 	m, key := b.place(s)
 	var err error
-	if bounds == (Bounds{}) && s.kind != scopeAll {
+	if bounds == (Bounds{}) && s != All {
 		if err = m.Delete(key); errors.Is(err, ebpf.ErrKeyNotExist) {
 			return nil
 		}

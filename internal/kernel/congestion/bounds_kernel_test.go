@@ -3,18 +3,12 @@
 package congestion
 
 import (
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/kernel/congestion/kind"
-	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
 	"airtide/test/testnet"
@@ -168,53 +162,7 @@ func TestTimeoutWhileBounded(t *testing.T) {
 	}
 }
 
-// enterCgroup moves the test into a new cgroup until it ends, and returns the IDs of its parent and
-// of the new one.
-func enterCgroup(t *testing.T) (above, own uint64) {
-	t.Helper()
-	cgroups, err := owner.OpenCgroups()
-	if err != nil {
-		t.Skip(err)
-	}
-	before, err := cgroups.SelfCgroup()
-	if err != nil {
-		t.Fatal(err)
-	}
-	home, ok := cgroups.Path(before)
-	if !ok {
-		t.Fatalf("cgroup %d of this process has no path", before)
-	}
-	home = filepath.Join(cgroups.Mount(), home)
-	outer := filepath.Join(home, fmt.Sprintf("airtide-test-%d", os.Getpid()))
-	inner := filepath.Join(outer, "inner")
-	move := func(to string) error {
-		return os.WriteFile(filepath.Join(to, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0)
-	}
-	if err := os.MkdirAll(inner, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(move(home), os.Remove(inner), os.Remove(outer)); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := move(inner); err != nil {
-		t.Fatal(err)
-	}
-	numbers := make([]uint64, 2)
-	for i, folder := range []string{outer, inner} {
-		var s unix.Stat_t
-		if err := unix.Stat(folder, &s); err != nil {
-			t.Fatal(err)
-		}
-		numbers[i] = s.Ino
-	}
-	return numbers[0], numbers[1]
-}
-
-// Bounds of a socket take precedence over those of its cgroup, then of the parents, then of all.
-func TestTheNearestBoundsCount(t *testing.T) {
-	above, own := enterCgroup(t)
+func TestBoundsOfASocketComeFirst(t *testing.T) {
 	l := mustLoad(t, CubicBound, CubicBound.Defaults())
 	b := mustBounder(t, l.Name)
 	n := testnet.New(t, testnet.Options{Segments: true})
@@ -232,12 +180,8 @@ func TestTheNearestBoundsCount(t *testing.T) {
 		want  uint32
 	}{
 		{"all", All, 16, 16},
-		{"the cgroup above", Cgroup(above), 12, 12},
-		{"the own cgroup", Cgroup(own), 9, 9},
 		{"the socket", this, 5, 5},
-		{"not the socket", this, 0, 9},
-		{"not the own cgroup", Cgroup(own), 0, 12},
-		{"not the cgroup above", Cgroup(above), 0, 16},
+		{"not the socket", this, 0, 16},
 	}
 	for _, s := range steps {
 		b.must(t, s.scope, 0, s.upper)

@@ -24,7 +24,6 @@ type cubicBoundCcBounds struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	cubicBoundMapBoundsAll     = "bounds_all"
-	cubicBoundMapBoundsCgroup  = "bounds_cgroup"
 	cubicBoundMapBoundsChanged = "bounds_changed"
 	cubicBoundMapBoundsLease   = "bounds_lease"
 	cubicBoundMapBoundsSocket  = "bounds_socket"
@@ -100,7 +99,6 @@ type cubicBoundProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type cubicBoundMapSpecs struct {
 	BoundsAll     *ebpf.MapSpec `ebpf:"bounds_all"`
-	BoundsCgroup  *ebpf.MapSpec `ebpf:"bounds_cgroup"`
 	BoundsChanged *ebpf.MapSpec `ebpf:"bounds_changed"`
 	BoundsLease   *ebpf.MapSpec `ebpf:"bounds_lease"`
 	BoundsSocket  *ebpf.MapSpec `ebpf:"bounds_socket"`
@@ -136,7 +134,6 @@ func (o *cubicBoundObjects) Close() error {
 // It can be passed to loadCubicBoundObjects or ebpf.CollectionSpec.LoadAndAssign.
 type cubicBoundMaps struct {
 	BoundsAll     *ebpf.Map `ebpf:"bounds_all"`
-	BoundsCgroup  *ebpf.Map `ebpf:"bounds_cgroup"`
 	BoundsChanged *ebpf.Map `ebpf:"bounds_changed"`
 	BoundsLease   *ebpf.Map `ebpf:"bounds_lease"`
 	BoundsSocket  *ebpf.Map `ebpf:"bounds_socket"`
@@ -147,7 +144,6 @@ type cubicBoundMaps struct {
 func (m *cubicBoundMaps) Close() error {
 	return _CubicBoundClose(
 		m.BoundsAll,
-		m.BoundsCgroup,
 		m.BoundsChanged,
 		m.BoundsLease,
 		m.BoundsSocket,

@@ -24,14 +24,14 @@ const (
 
 // program is the BPF program of a kind.
 type program struct {
-	number cubicPlainCcKind
+	number cubicCcKind
 	load   func() (*ebpf.CollectionSpec, error)
 }
 
 var programs = map[Kind]program{
-	CubicPlain: {cubicPlainCcKindCC_KIND_CUBIC_PLAIN, loadCubicPlain},
-	CubicRTTK:  {cubicPlainCcKindCC_KIND_CUBIC_RTTK, loadCubicRTTK},
-	CubicRTT:   {cubicPlainCcKindCC_KIND_CUBIC_RTT, loadCubicRTT},
-	CubicBound: {cubicPlainCcKindCC_KIND_CUBIC_BOUND, loadCubicBound},
-	Compound:   {cubicPlainCcKindCC_KIND_COMPOUND, loadCompound},
+	CubicPlain: {cubicCcKindCC_KIND_CUBIC_PLAIN, loadCubic},
+	CubicRTTK:  {cubicCcKindCC_KIND_CUBIC_RTTK, loadCubic},
+	CubicRTT:   {cubicCcKindCC_KIND_CUBIC_RTT, loadCubic},
+	CubicBound: {cubicCcKindCC_KIND_CUBIC_BOUND, loadCubicBound},
+	Compound:   {cubicCcKindCC_KIND_COMPOUND, loadCompound},
 }

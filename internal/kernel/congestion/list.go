@@ -237,7 +237,7 @@ func (e *Entry) read(name string, f func(*ebpf.Map) error) error {
 // sockets is how many connections use it now.
 func (e *Entry) sockets() (n uint64, err error) {
 	err = e.read(usageMapName, func(m *ebpf.Map) error {
-		var u cubicPlainCcUsage
+		var u cubicCcUsage
 		if err := m.Lookup(uint32(0), &u); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ const (
 )
 
 // wire is the layout of the parameters in the programs.
-type wire = cubicPlainCcParameters
+type wire = cubicCcParameters
 
 var magic = [8]int8{'a', 'i', 'r', 't', 'i', 'd', 'e'}
 

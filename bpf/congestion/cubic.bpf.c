@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* A CUBIC without further parts, as a whole congestion control. A program defines CC_NAME,
- * CC_KIND and CC_FORM before it includes this file. */
+// SPDX-License-Identifier: GPL-2.0
+/* CUBIC as the kernel has it, and with C or K scaled by the RTT. The loader sets the kind and the
+ * name. The verifier removes the code of the other kinds. */
+#define CC_KIND CC_KIND_CUBIC_PLAIN
 #include "cubic_hooks.h"
 
 SEC("struct_ops")
@@ -62,6 +63,6 @@ SEC(".struct_ops.link")
 struct tcp_congestion_ops congestion_ops = {
 	CC_HOOKS,
 	.cwnd_event_tx_start = (void *)cc_tx_start,
-	.name = CC_NAME,
+	.name = "cubic_plain",
 	.release = (void *)cc_release,
 };
