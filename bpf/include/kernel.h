@@ -189,6 +189,7 @@ struct tcp_sock {
 	int undo_retrans;
 	u32 tlp_high_seq;
 	u8 ecn_flags;
+	bool is_mptcp;
 };
 
 struct bpf_iter__tcp {
@@ -196,6 +197,7 @@ struct bpf_iter__tcp {
 };
 
 struct task_struct {
+	unsigned int flags;
 	struct task_struct *group_leader;
 	char comm[16];
 };
@@ -226,6 +228,12 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __attribute__((weak,
 #define AF_INET 2
 #define AF_INET6 10
 #define IPPROTO_TCP 6
+
+/* include/linux/sched.h */
+#define PF_KTHREAD 0x00200000
+
+/* include/net/sock.h */
+#define SHUTDOWN_MASK 3
 
 /* include/net/tcp_states.h */
 enum {

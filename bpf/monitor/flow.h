@@ -23,6 +23,7 @@ struct flow_state {
 	u64 ca_ops;
 	u64 inode;
 	u32 pid;
+	u32 held; /* hooks that wrote records while undecided */
 	u8 verdict;
 	u8 inherited;
 	u8 opened; /* the open event has been sent */
@@ -59,6 +60,10 @@ struct flow_state {
  * each segment. */
 volatile const bool without_owners;
 
+/* An undecided flow writes records at so many hooks: what an owner that is found late has sent and
+ * received until then. Nobody may ever own it, so that this is what it costs at most. */
+#define MAX_HELD 16384
+
 struct owner {
 	u32 pid;
 	char comm[16];
@@ -72,8 +77,8 @@ struct {
 	__type(value, struct flow_state);
 } flows SEC(".maps");
 
-/* Owners that user space has found by /proc, by socket inode: read once or twice a flow, so the
- * oldest may go. */
+/* Owners by socket inode: those that user space has found by /proc, and those of MPTCP connections.
+ * They are read once or twice a flow, so the oldest may go. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -170,14 +175,22 @@ static __always_inline u32 current_process(void)
 }
 
 /* The current process becomes the owner. Only for hooks that run on behalf of a system call. A
- * thread may have a name of its own; the process's, as in /proc/PID/comm, is that of the thread
- * that leads the group. */
+ * kernel thread works for the socket of a process: MPTCP opens and closes subflows by one. A thread
+ * may have a name of its own; the process's, as in /proc/PID/comm, is that of the thread that leads
+ * the group. */
 static __always_inline void own_by_current(struct flow_state *fs)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task(), *leader = NULL;
-	u32 pid = without_owners ? 0 : current_process();
+	unsigned int flags = 0;
+	u32 pid;
 
-	if (!pid || fs->pid == pid)
+	if (without_owners || fs->pid)
+		return;
+	chase(flags, task->flags);
+	if (flags & PF_KTHREAD)
+		return;
+	pid = current_process();
+	if (!pid)
 		return;
 	fs->pid = pid;
 	chase(leader, task->group_leader);
@@ -191,8 +204,20 @@ static __always_inline bool lacks_owner(const struct flow_state *fs)
 	return !without_owners && (!fs->pid || !fs->inode);
 }
 
-/* Takes up the inode once accept() has given the socket one, and the owner once user space has
- * found it. */
+/* Keeps the owner for the other subflows of an MPTCP connection, which kernel threads open. All
+ * have the inode of the connection's socket. */
+static __always_inline void share_owner(struct flow_state *fs, struct tcp_sock *tp)
+{
+	struct owner o = {.pid = fs->pid};
+
+	if (!bpf_core_field_exists(tp->is_mptcp) || !tp->is_mptcp)
+		return;
+	__builtin_memcpy(o.comm, fs->comm, sizeof(o.comm));
+	bpf_map_update_elem(&owners, &fs->inode, &o, 0);
+}
+
+/* Takes up the inode once accept() has given the socket one, and the owner once it is in the
+ * table. */
 static __always_inline void refresh_owner(struct flow_state *fs, struct tcp_sock *tp)
 {
 	struct owner *owner;
@@ -203,8 +228,10 @@ static __always_inline void refresh_owner(struct flow_state *fs, struct tcp_sock
 			return;
 		fs->announce = 1;
 	}
-	if (fs->pid)
+	if (fs->pid) {
+		share_owner(fs, tp);
 		return;
+	}
 	owner = bpf_map_lookup_elem(&owners, &fs->inode);
 	if (!owner)
 		return;
@@ -303,7 +330,7 @@ static __noinline int private_state_of(struct flow_state *fs, struct tcp_sock *t
 }
 
 /* Makes the entry of a socket that is seen for the first time. NULL when the table is full. */
-static __noinline struct flow_state *new_flow(u64 key, struct tcp_sock *tp, bool inherited, bool by_process)
+static __noinline struct flow_state *new_flow(u64 key, struct tcp_sock *tp, bool inherited)
 {
 	struct flow_state fresh = {}, *fs;
 	u8 why = UNFOLLOWED_NO_ROOM;
@@ -322,8 +349,6 @@ static __noinline struct flow_state *new_flow(u64 key, struct tcp_sock *tp, bool
 	fresh.ca_state = BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_state);
 	fresh.marker_state = fresh.ca_state;
 	fresh.timeouts = tp->inet_conn.icsk_backoff;
-	if (by_process)
-		own_by_current(&fresh);
 	bpf_map_update_elem(&flows, &key, &fresh, BPF_NOEXIST);
 	fs = bpf_map_lookup_elem(&flows, &key);
 	if (!fs && !bpf_map_update_elem(&unfollowed, &key, &why, BPF_NOEXIST))
@@ -332,7 +357,8 @@ static __noinline struct flow_state *new_flow(u64 key, struct tcp_sock *tp, bool
 }
 
 /* Decides on a flow and announces it, as far as that is still to be done. False when nothing
- * shall be sent of it. */
+ * shall be sent of it. The records of an undecided flow are sent: user space holds them until it
+ * knows the verdict. */
 static __noinline bool settle(struct flow_state *fs, struct tcp_sock *tp)
 {
 	if (!fs || !tp)
@@ -354,14 +380,13 @@ static __noinline bool settle(struct flow_state *fs, struct tcp_sock *tp)
 			fs->announced = 0;
 		}
 	}
-	/* An undecided flow is announced too: user space looks for its owner once it knows the
-	 * inode. What a hook has to say of a flow that could not be announced is lost. */
+	/* What a hook has to say of a flow that could not be announced is lost. */
 	if (fs->announce && !announce(fs, tp) && !fs->announced) {
 		if (fs->verdict == VERDICT_ACCEPT)
 			count(COUNTER_LOST);
 		return false;
 	}
-	return fs->verdict == VERDICT_ACCEPT;
+	return fs->verdict == VERDICT_ACCEPT || (fs->verdict == VERDICT_UNDECIDED && fs->held++ < MAX_HELD);
 }
 
 static __noinline int reject_flow(u64 key)
@@ -373,8 +398,8 @@ static __noinline int reject_flow(u64 key)
 	return 0;
 }
 
-/* The flow of a socket, created at first sight. NULL when it does not pass the filter, or not
- * yet, or when the table or the ring is full. */
+/* The flow of a socket, created at first sight. NULL when it does not pass the filter, or when the
+ * table or the ring is full. */
 static __always_inline struct flow_state *flow_of(u64 key, struct tcp_sock *tp, bool inherited, bool by_process)
 {
 	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);
@@ -384,7 +409,7 @@ static __always_inline struct flow_state *flow_of(u64 key, struct tcp_sock *tp, 
 
 		if (why && *why == UNFOLLOWED_REJECTED)
 			return NULL;
-		fs = new_flow(key, tp, inherited, by_process);
+		fs = new_flow(key, tp, inherited);
 		if (!fs)
 			return NULL;
 	}
@@ -398,18 +423,26 @@ static __always_inline struct flow_state *flow_of(u64 key, struct tcp_sock *tp, 
 	return fs;
 }
 
-/* The socket is gone. User space hears it of flows of which it knows and no close event has
- * told. */
-static __always_inline void forget_flow(u64 key, struct tcp_sock *tp)
+static __always_inline void delete_flow(u64 key)
 {
-	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);
-
-	if (fs && tp && fs->announced && fs->verdict == VERDICT_UNDECIDED) {
-		fs->verdict = VERDICT_REJECT;
-		announce(fs, tp);
-	}
 	bpf_map_delete_elem(&flows, &key);
 	bpf_map_delete_elem(&unfollowed, &key);
+}
+
+/* The connection is over. No process has owned a flow that is undecided still: user space drops the
+ * records that it holds. */
+static __noinline int end_flow(u64 key, struct flow_state *fs, struct tcp_sock *tp)
+{
+	if (!fs || !tp)
+		return 0;
+	if (fs->verdict == VERDICT_UNDECIDED) {
+		count(COUNTER_UNOWNED);
+		fs->verdict = VERDICT_REJECT;
+		if (fs->announced)
+			announce(fs, tp);
+	}
+	delete_flow(key);
+	return 0;
 }
 
 #endif

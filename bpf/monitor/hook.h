@@ -160,11 +160,45 @@ static __always_inline u8 reason_of(struct flow_state *fs, struct tcp_sock *tp, 
 	return REASON_UNKNOWN;
 }
 
-/* The socket's memory may become another socket. */
-static __always_inline void on_destroy(u64 key)
+/* Reports whether the state changes in close() or shutdown(), so that the current process is the
+ * owner (tcp_close_state and __tcp_close in net/ipv4/tcp.c). A reset that arrives sets sk_shutdown
+ * only after the state (tcp_done). */
+static __always_inline bool closed_by_process(struct tcp_sock *tp, int old, int now)
 {
-	bpf_map_delete_elem(&flows, &key);
-	bpf_map_delete_elem(&unfollowed, &key);
+	switch (now) {
+	case TCP_FIN_WAIT1:
+	case TCP_LAST_ACK:
+		return true;
+	case TCP_CLOSE:
+		return (old == TCP_ESTABLISHED || old == TCP_CLOSE_WAIT) && SK(tp).sk_shutdown == SHUTDOWN_MASK;
+	}
+	return false;
+}
+
+/* Reports whether the flow of a socket stays in the table beyond the end of its connection: its
+ * owner is unknown, and will be known when a process closes the socket. */
+static __always_inline bool outlives_connection(const struct flow_state *fs, struct tcp_sock *tp)
+{
+	return fs->verdict == VERDICT_UNDECIDED && SK(tp).sk_socket;
+}
+
+/* A process closes a socket whose connection was over. */
+static __always_inline void on_late_close(u64 key, struct tcp_sock *tp)
+{
+	struct flow_state *fs;
+
+	observe(key, tp, true);
+	fs = bpf_map_lookup_elem(&flows, &key);
+	if (fs)
+		end_flow(key, fs, tp);
+}
+
+/* Reports whether on_late_close() is to be called when the socket is destroyed. */
+static __always_inline bool closes_late(u64 key)
+{
+	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);
+
+	return fs && fs->verdict == VERDICT_UNDECIDED;
 }
 
 static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int now)
@@ -174,8 +208,14 @@ static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int 
 	if (now == TCP_SYN_SENT) {
 		/* connect() sets the state before it has a local port, so all else waits for the next
 		 * hook. The same socket may try again after a failure; it is another connection then. */
-		on_destroy(key);
-		new_flow(key, tp, false, true);
+		fs = bpf_map_lookup_elem(&flows, &key);
+		if (fs)
+			end_flow(key, fs, tp);
+		else
+			delete_flow(key);
+		fs = new_flow(key, tp, false);
+		if (fs)
+			own_by_current(fs);
 		return;
 	}
 	/* Sockets that listen, children without addresses, and sockets without a connection being
@@ -193,7 +233,7 @@ static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int 
 	}
 	if (now == TCP_CLOSE && old == TCP_SYN_RECV)
 		goto gone; /* the handshake was not completed */
-	fs = observe(key, tp, false);
+	fs = observe(key, tp, closed_by_process(tp, old, now));
 	if (!fs)
 		goto gone;
 	socket_differences(fs, tp);
@@ -215,8 +255,13 @@ static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int 
 		}
 	}
 gone:
-	if (now == TCP_CLOSE)
-		forget_flow(key, tp);
+	if (now != TCP_CLOSE)
+		return;
+	fs = bpf_map_lookup_elem(&flows, &key);
+	if (!fs)
+		delete_flow(key);
+	else if (!outlives_connection(fs, tp))
+		end_flow(key, fs, tp);
 }
 
 static __always_inline void on_reset(u64 key, u8 reason)
@@ -227,8 +272,8 @@ static __always_inline void on_reset(u64 key, u8 reason)
 		fs->reason = reason;
 }
 
-/* tcp_rcv_space_adjust runs in recvmsg: the current process is the one that reads. Only of use
- * while a flow has no owner, which is asked first since the hook is as frequent as reads are. */
+/* tcp_rcv_space_adjust runs in recvmsg: the current process is the one that reads. This is needed
+ * only until the flow has an owner. It is checked first, because the hook runs at every read. */
 static __always_inline bool wants_owner(u64 key)
 {
 	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);

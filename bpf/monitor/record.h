@@ -141,7 +141,7 @@ struct sample_record {
 
 enum flow_flags {
 	FLOW_INHERITED = 1, /* already established when first seen */
-	FLOW_UNDECIDED = 2, /* passes but for the owner, which is not known yet */
+	FLOW_UNDECIDED = 2, /* passes but for the owner, which is not known yet: user space holds its records */
 	FLOW_REJECTED = 4, /* was undecided and does not pass, or is gone: nothing more will come */
 };
 
@@ -200,6 +200,7 @@ struct event_record {
 enum counter {
 	COUNTER_LOST, /* ring full */
 	COUNTER_UNTRACKED, /* table of flows full */
+	COUNTER_UNOWNED, /* ended before their owner was known, with a filter by process */
 	COUNTERS,
 };
 

@@ -125,7 +125,17 @@ int BPF_PROG(btf_inet_sock_set_state, const struct sock *sk, const int oldstate,
 SEC("tp_btf/tcp_destroy_sock")
 int BPF_PROG(btf_tcp_destroy_sock, struct sock *sk)
 {
-	on_destroy((u64)sk);
+	struct tcp_sock *tp;
+
+	if (closes_late((u64)sk)) {
+		tp = bpf_skc_to_tcp_sock(sk);
+		if (tp) {
+			enter();
+			on_late_close((u64)sk, tp);
+			leave();
+		}
+	}
+	delete_flow((u64)sk); /* the socket's memory may become another socket */
 	return 0;
 }
 
@@ -208,7 +218,7 @@ static __always_inline struct tcp_sock *enter_with_copy(const struct sock *sk)
 	if (!sk)
 		return NULL;
 	chase(protocol, sk->sk_protocol);
-	if ((protocol & 0xff) != IPPROTO_TCP)
+	if (protocol != IPPROTO_TCP) /* also not IPPROTO_MPTCP, whose socket is no tcp_sock */
 		return NULL;
 	level = enter();
 	scratch = bpf_map_lookup_elem(&scratches, &level);
@@ -284,7 +294,17 @@ int raw_inet_sock_set_state(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/tcp_destroy_sock")
 int raw_tcp_destroy_sock(struct bpf_raw_tracepoint_args *ctx)
 {
-	on_destroy(ctx->args[0]);
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct tcp_sock *tp;
+
+	if (closes_late((u64)sk)) {
+		tp = enter_with_copy(sk);
+		if (tp) {
+			on_late_close((u64)sk, tp);
+			leave();
+		}
+	}
+	delete_flow((u64)sk); /* the socket's memory may become another socket */
 	return 0;
 }
 
@@ -330,6 +350,7 @@ const struct sample_record *unused_sample_record __attribute__((unused));
 const enum ring_limits *unused_ring_limits __attribute__((unused));
 const struct ring_control *unused_ring_control __attribute__((unused));
 const struct flow_record *unused_flow_record __attribute__((unused));
+const struct owner *unused_owner __attribute__((unused));
 const struct event_record *unused_event_record __attribute__((unused));
 const enum record_kind *unused_record_kind __attribute__((unused));
 const enum sample_flags *unused_sample_flags __attribute__((unused));

@@ -23,6 +23,7 @@ func TestLossIsSaidWithWhatWouldHelp(t *testing.T) {
 			tcp.Loss{PerCPU: []uint64{0, 0}, Missed: 1},
 			"1 record lost: 1 left out by the kernel, which does not run a program within itself\n",
 		},
+		{tcp.Loss{Unowned: 2}, "2 flows not recorded: the owner was unknown until the end\n"},
 		{tcp.Loss{Untracked: 3}, "3 times a flow could not be followed because the table was full: raise " +
 			"--max-flows\n"},
 	} {

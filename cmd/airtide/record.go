@@ -129,6 +129,9 @@ func printLoss(t *terminal.Terminal, l *tcp.Loss) {
 	if len(why) > 0 {
 		t.Notef("%s lost: %s", units.Count(l.Total(), "record"), strings.Join(why, ", "))
 	}
+	if l.Unowned > 0 {
+		t.Notef("%s not recorded: the owner was unknown until the end", units.Count(l.Unowned, "flow"))
+	}
 	if l.Untracked > 0 {
 		t.Notef("%s a flow could not be followed because the table was full: raise --max-flows",
 			units.Count(l.Untracked, "time"))

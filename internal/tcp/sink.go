@@ -1,5 +1,7 @@
 package tcp
 
+import "slices"
+
 // Loss counts the records that an observation could not deliver. All are totals since its start.
 type Loss struct {
 	TimeNs int64 `json:"time_ns"`
@@ -7,6 +9,9 @@ type Loss struct {
 	PerCPU []uint64 `json:"lost_per_cpu"`
 	// Untracked counts flows that were not followed because the table of flows was full.
 	Untracked uint64 `json:"untracked_flows"`
+	// Unowned counts flows that a filter by process left out, because they ended before their owner
+	// was known.
+	Unowned uint64 `json:"unowned_flows"`
 	// Orphans counts records of flows whose first record was lost.
 	Orphans uint64 `json:"orphan_records"`
 	// Missed counts the times that the kernel left a program out because it was running already on
@@ -22,6 +27,20 @@ func (l *Loss) Total() uint64 {
 		n += c
 	}
 	return n
+}
+
+// Since returns the counts since an earlier time.
+func (l *Loss) Since(before *Loss) Loss {
+	d := *l
+	d.PerCPU = slices.Clone(l.PerCPU)
+	for i := range min(len(d.PerCPU), len(before.PerCPU)) {
+		d.PerCPU[i] -= before.PerCPU[i]
+	}
+	d.Untracked -= before.Untracked
+	d.Unowned -= before.Unowned
+	d.Orphans -= before.Orphans
+	d.Missed -= before.Missed
+	return d
 }
 
 // Sink receives the output of a live monitor or the content of a recording, from one goroutine. A

@@ -1,15 +1,19 @@
 package bpf
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -34,8 +38,12 @@ func TestMain(m *testing.M) {
 // help carries out a helper's command:
 //
 //	dial ADDRESS BYTES   connects and sends BYTES
+//	mpdial ADDRESS BYTES connects by MPTCP and sends BYTES
 //	accept COUNT BYTES   accepts COUNT connections from descriptor 3 and reads BYTES of each
 //	serve COUNT BYTES    accepts likewise, and only sends
+//	banner COUNT END     accepts likewise, sends bannerBytes on each, ends it (see endings of
+//	                     sendBanner), and holds no socket
+//	give                 sends bannerBytes on descriptor 3 and ends at once
 //
 // Then it says "ready" with the inodes of its sockets, and holds them until its standard input
 // ends.
@@ -61,12 +69,32 @@ func help(args []string) error {
 	}
 	var conns []net.Conn
 	switch args[0] {
-	case "dial":
-		c, err := net.Dial("tcp", args[1])
+	case "give":
+		_, err := os.NewFile(3, "connection").Write(make([]byte, bannerBytes))
+		return err
+	case "banner":
+		count, _ := strconv.Atoi(args[1])
+		if err := serveBanners(count, args[2]); err != nil {
+			return err
+		}
+	case "dial", "mpdial":
+		var dialer net.Dialer
+		dialer.SetMultipathTCP(args[0] == "mpdial")
+		c, err := dialer.Dial("tcp", args[1])
 		if err != nil {
 			return err
 		}
 		n, _ := strconv.Atoi(args[2])
+		if args[0] == "mpdial" {
+			// The first answer of the peer brings the second subflow up.
+			if _, err := c.Write(make([]byte, n/10)); err != nil {
+				return err
+			}
+			n -= n / 10
+			if err := waitForSubflows(c.(*net.TCPConn)); err != nil {
+				return err
+			}
+		}
 		if _, err := c.Write(make([]byte, n)); err != nil {
 			return err
 		}
@@ -110,6 +138,97 @@ func help(args []string) error {
 		c.Close()
 	}
 	return err
+}
+
+// waitForSubflows waits until an MPTCP connection has a second subflow.
+func waitForSubflows(c *net.TCPConn) error {
+	const solMPTCP, mptcpInfo = 284, 1 // include/uapi/linux/mptcp.h
+	var subflows byte                  // the first member of struct mptcp_info counts the further ones
+	for end := time.Now().Add(10 * time.Second); subflows == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return errors.New("no second subflow came up")
+		}
+		err := testnet.Control(c, func(fd int) error {
+			size := uint32(1)
+			_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), solMPTCP, mptcpInfo,
+				uintptr(unsafe.Pointer(&subflows)), uintptr(unsafe.Pointer(&size)), 0)
+			if errno != 0 {
+				return errno
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("asking for the subflows: %w", err)
+		}
+	}
+	return nil
+}
+
+const bannerBytes = 20_000
+
+// serveBanners accepts connections from descriptor 3 and sends a banner on each.
+func serveBanners(count int, end string) error {
+	listener, err := net.FileListener(os.NewFile(3, "listener"))
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	var serving sync.WaitGroup
+	for range count {
+		c, err := listener.Accept()
+		if err != nil {
+			return err
+		}
+		if end != "thread" {
+			if err := sendBanner(c.(*net.TCPConn), end); err != nil {
+				return err
+			}
+			continue
+		}
+		serving.Go(func() {
+			runtime.LockOSThread()
+			_ = sendBanner(c.(*net.TCPConn), "close") // a flow is missing if it fails
+		})
+	}
+	serving.Wait()
+	return nil
+}
+
+// sendBanner sends without a read, as the servers of some protocols do first, and ends the
+// connection:
+//
+//	close  at once
+//	reset  by a reset
+//	child  leaves all to another program, as inetd does
+//	late   closes the socket after the peer has reset the connection
+func sendBanner(c *net.TCPConn, end string) error {
+	defer c.Close()
+	if end == "child" {
+		file, err := c.File()
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		child := exec.Command("/proc/self/exe")
+		child.Env = append(os.Environ(),
+			helperVariable+"=give", "AIRTIDE_BPF_TEST_NAME=child", "AIRTIDE_BPF_TEST_WAIT=")
+		child.ExtraFiles = []*os.File{file}
+		child.Stderr = os.Stderr
+		return child.Start()
+	}
+	if _, err := c.Write(make([]byte, bannerBytes)); err != nil {
+		return err
+	}
+	switch end {
+	case "reset":
+		return c.SetLinger(0)
+	case "late":
+		return testnet.Control(c, func(fd int) error {
+			_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, -1) // for an error
+			return err
+		})
+	}
+	return nil
 }
 
 func inodeOf(c syscall.Conn) (uint64, error) {

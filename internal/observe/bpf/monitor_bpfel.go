@@ -41,7 +41,8 @@ type monitorCounter uint32
 const (
 	monitorCounterCOUNTER_LOST      monitorCounter = 0
 	monitorCounterCOUNTER_UNTRACKED monitorCounter = 1
-	monitorCounterCOUNTERS          monitorCounter = 2
+	monitorCounterCOUNTER_UNOWNED   monitorCounter = 2
+	monitorCounterCOUNTERS          monitorCounter = 3
 )
 
 type monitorEventKind uint32
@@ -132,6 +133,7 @@ type monitorFlowState struct {
 	CaOps           uint64
 	Inode           uint64
 	Pid             uint32
+	Held            uint32
 	Verdict         uint8
 	Inherited       uint8
 	Opened          uint8
@@ -162,6 +164,7 @@ type monitorFlowState struct {
 	PeerZeroWindow  uint8
 	LocalZeroWindow uint8
 	Comm            [16]int8
+	_               [4]byte
 }
 
 type monitorOptions struct {
@@ -365,6 +368,7 @@ const (
 	monitorVarUnusedEventRecord     = "unused_event_record"
 	monitorVarUnusedFlowFlags       = "unused_flow_flags"
 	monitorVarUnusedFlowRecord      = "unused_flow_record"
+	monitorVarUnusedOwner           = "unused_owner"
 	monitorVarUnusedReason          = "unused_reason"
 	monitorVarUnusedRecordKind      = "unused_record_kind"
 	monitorVarUnusedRingControl     = "unused_ring_control"
@@ -485,6 +489,7 @@ type monitorVariableSpecs struct {
 	UnusedEventRecord   *ebpf.VariableSpec `ebpf:"unused_event_record"`
 	UnusedFlowFlags     *ebpf.VariableSpec `ebpf:"unused_flow_flags"`
 	UnusedFlowRecord    *ebpf.VariableSpec `ebpf:"unused_flow_record"`
+	UnusedOwner         *ebpf.VariableSpec `ebpf:"unused_owner"`
 	UnusedReason        *ebpf.VariableSpec `ebpf:"unused_reason"`
 	UnusedRecordKind    *ebpf.VariableSpec `ebpf:"unused_record_kind"`
 	UnusedRingControl   *ebpf.VariableSpec `ebpf:"unused_ring_control"`
@@ -576,6 +581,7 @@ type monitorVariables struct {
 	UnusedEventRecord   *ebpf.Variable `ebpf:"unused_event_record"`
 	UnusedFlowFlags     *ebpf.Variable `ebpf:"unused_flow_flags"`
 	UnusedFlowRecord    *ebpf.Variable `ebpf:"unused_flow_record"`
+	UnusedOwner         *ebpf.Variable `ebpf:"unused_owner"`
 	UnusedReason        *ebpf.Variable `ebpf:"unused_reason"`
 	UnusedRecordKind    *ebpf.Variable `ebpf:"unused_record_kind"`
 	UnusedRingControl   *ebpf.Variable `ebpf:"unused_ring_control"`

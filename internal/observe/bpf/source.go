@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cilium/ebpf"
+
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
@@ -20,6 +23,7 @@ type Source struct {
 	cgroups *owner.Cgroups
 	batch   *tcp.Batch
 	loss    tcp.Loss
+	unowned uint64 // flows without an owner at the end
 }
 
 // Open loads and attaches the programs. From here on the kernel records; call Run soon.
@@ -111,7 +115,18 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 		}
 		if slow {
 			lastSlow = now
-			if err := s.slowWork(sink); err != nil {
+			if err := s.findOwners(sink); err != nil {
+				return err
+			}
+			if done {
+				if err := s.decideLast(sink); err != nil {
+					return err
+				}
+			}
+			if err := s.readCounters(); err != nil {
+				return err
+			}
+			if err := sink.Lost(&s.loss); err != nil {
 				return err
 			}
 		}
@@ -119,6 +134,24 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 			return nil
 		}
 	}
+}
+
+// decideLast decides on the flows whose owner no hook has seen until the end. It is called once,
+// after the last record.
+func (s *Source) decideLast(sink tcp.Sink) error {
+	process := filter.Filter{PIDs: s.options.Filter.PIDs, Comms: s.options.Filter.Comms}
+	for _, f := range s.flows.undecided() {
+		switch {
+		case f.flow.PID == 0:
+			s.unowned++
+		case process.Match(&f.flow, nil):
+			s.flows.accept(f)
+			if err := s.announce(f, sink); err != nil {
+				return err
+			}
+		}
+	}
+	return s.flush(sink)
 }
 
 // pace chooses the time until the next look at the rings from the last one and from the share of
@@ -140,6 +173,7 @@ func (s *Source) take(raw []byte, sink tcp.Sink) error {
 			return nil
 		}
 		if f.undecided {
+			s.flows.hold(f, raw)
 			return nil
 		}
 		s.decoder.sample(raw, f.flow.ID, f.private, s.batch)
@@ -161,6 +195,10 @@ func (s *Source) takeEvent(raw []byte, sink tcp.Sink) error {
 		s.loss.Orphans++
 		return nil
 	}
+	if f.undecided {
+		s.flows.hold(f, raw)
+		return nil
+	}
 	var e tcp.Event
 	s.decoder.event(raw, f.flow.ID, &e)
 	if e.Kind == tcp.EventCCChange {
@@ -179,7 +217,9 @@ func (s *Source) takeFlow(raw []byte, sink tcp.Sink) error {
 		return nil
 	}
 	f := s.flows.learn(kernelID, flow, flags&undecidedMark != 0)
-	f.private = s.decoder.private[f.flow.CongestionControl]
+	if len(f.held) == 0 { // else the records tell of a change
+		f.private = s.decoder.private[f.flow.CongestionControl]
+	}
 	if s.owners != nil && f.flow.PID == 0 && flow.Inode != 0 {
 		s.flows.wanted[kernelID] = f
 		s.owners.Lookup(flow.Inode)
@@ -190,11 +230,20 @@ func (s *Source) takeFlow(raw []byte, sink tcp.Sink) error {
 	return s.announce(f, sink)
 }
 
+// announce delivers a flow's description, and the records that were held until it was accepted.
 func (s *Source) announce(f *flow, sink tcp.Sink) error {
 	if s.cgroups != nil && f.flow.CgroupPath == "" && f.flow.Cgroup != 0 {
 		f.flow.CgroupPath, _ = s.cgroups.Path(f.flow.Cgroup)
 	}
-	return sink.Flow(&f.flow)
+	if err := sink.Flow(&f.flow); err != nil {
+		return err
+	}
+	for _, raw := range s.flows.takeHeld(f) {
+		if err := s.take(raw, sink); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // flush hands over the batch.
@@ -202,8 +251,8 @@ func (s *Source) flush(sink tcp.Sink) error {
 	return s.decoder.deliver(s.batch, sink.Samples)
 }
 
-// slowWork is what is done each slowTime: owners that have been found, and the lost counts.
-func (s *Source) slowWork(sink tcp.Sink) error {
+// findOwners takes up the owners that /proc has told, and tells the programs.
+func (s *Source) findOwners(sink tcp.Sink) error {
 	for id, f := range s.flows.wanted {
 		p, ok := s.owners.Lookup(f.flow.Inode)
 		if !ok {
@@ -213,29 +262,28 @@ func (s *Source) slowWork(sink tcp.Sink) error {
 		if err := s.tellKernel(f.flow.Inode, p); err != nil {
 			return err
 		}
-		if f.undecided || f.flow.PID != 0 {
+		if f.flow.PID != 0 {
 			continue
 		}
 		f.flow.PID = p.PID
 		f.flow.Comm = p.Comm
+		if f.undecided {
+			continue
+		}
 		if err := s.announce(f, sink); err != nil {
 			return err
 		}
 	}
-	if err := s.readCounters(); err != nil {
-		return err
-	}
-	return sink.Lost(&s.loss)
+	return nil
 }
 
 // tellKernel makes an owner known to the programs, which decide by it where the filter asks for
 // owners.
 func (s *Source) tellKernel(inode uint64, p owner.Process) error {
-	o := struct {
-		PID  uint32
-		Comm [16]byte
-	}{PID: p.PID}
-	copy(o.Comm[:15], p.Comm)
+	o := monitorOwner{Pid: p.PID}
+	for i := range min(len(p.Comm), len(o.Comm)-1) {
+		o.Comm[i] = int8(p.Comm[i])
+	}
 	if err := s.loaded.coll.Maps["owners"].Put(inode, o); err != nil {
 		return fmt.Errorf("telling the kernel who owns socket %d: %w", inode, err)
 	}
@@ -244,21 +292,36 @@ func (s *Source) tellKernel(inode uint64, p owner.Process) error {
 
 func (s *Source) readCounters() error {
 	counters := s.loaded.coll.Maps["counters"]
-	var lost, untracked []uint64
+	var lost []uint64
 	if err := counters.Lookup(uint32(monitorCounterCOUNTER_LOST), &lost); err != nil {
 		return fmt.Errorf("reading the lost counts: %w", err)
 	}
-	if err := counters.Lookup(uint32(monitorCounterCOUNTER_UNTRACKED), &untracked); err != nil {
-		return fmt.Errorf("reading the count of untracked flows: %w", err)
+	untracked, err := sumCounter(counters, monitorCounterCOUNTER_UNTRACKED)
+	if err != nil {
+		return err
+	}
+	unowned, err := sumCounter(counters, monitorCounterCOUNTER_UNOWNED)
+	if err != nil {
+		return err
 	}
 	s.loss.TimeNs = clock.Now()
 	s.loss.PerCPU = lost
-	s.loss.Untracked = 0
-	for _, n := range untracked {
-		s.loss.Untracked += n
-	}
+	s.loss.Untracked = untracked
+	s.loss.Unowned = unowned + s.unowned
 	s.loss.Missed = s.missedRuns()
 	return nil
+}
+
+// sumCounter adds up a counter over all processors.
+func sumCounter(counters *ebpf.Map, which monitorCounter) (sum uint64, err error) {
+	var perCPU []uint64
+	if err := counters.Lookup(uint32(which), &perCPU); err != nil {
+		return 0, fmt.Errorf("reading counter %d of the programs: %w", which, err)
+	}
+	for _, n := range perCPU {
+		sum += n
+	}
+	return sum, nil
 }
 
 // missedRuns counts how often the kernel left out a program because it was running already on the

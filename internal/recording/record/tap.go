@@ -210,18 +210,8 @@ func (t *Tap) Lost(l *tcp.Loss) error {
 	t.loss = *l
 	t.loss.PerCPU = append([]uint64(nil), l.PerCPU...)
 	if t.writer != nil {
-		t.check(t.writer.Lost(lossSince(&t.before, l)))
+		since := l.Since(&t.before)
+		t.check(t.writer.Lost(&since))
 	}
 	return nil
-}
-
-func lossSince(before, now *tcp.Loss) *tcp.Loss {
-	d := &tcp.Loss{
-		TimeNs: now.TimeNs, PerCPU: append([]uint64(nil), now.PerCPU...), Untracked: now.Untracked - before.Untracked,
-		Orphans: now.Orphans - before.Orphans, Missed: now.Missed - before.Missed,
-	}
-	for i := range min(len(d.PerCPU), len(before.PerCPU)) {
-		d.PerCPU[i] -= before.PerCPU[i]
-	}
-	return d
 }

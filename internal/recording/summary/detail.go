@@ -31,6 +31,10 @@ func (t *Totals) write(out io.Writer, o TextOptions) {
 		line(o.red(fmt.Sprintf("%d (per CPU %s; %d of flows that are not known, %d never made), %s not followed",
 			l.Records, perCPU(l.PerCPU), l.OrphanRecords, l.MissedRecords, units.Count(l.Untracked, "flow"))))
 	}
+	if t.Loss != nil && t.Loss.Unowned > 0 {
+		fmt.Fprintf(out, "%s %s %s\n", o.bold(fmt.Sprintf("%-14s", "left out")), units.Count(t.Loss.Unowned, "flow"),
+			"(filter by process): the owner was unknown until the end")
+	}
 }
 
 // perCPU names the processors that lost records.

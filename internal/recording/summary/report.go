@@ -30,6 +30,7 @@ type Loss struct {
 	OrphanRecords uint64   `json:"orphan_records"`
 	MissedRecords uint64   `json:"missed_records"`
 	Untracked     uint64   `json:"untracked_flows"`
+	Unowned       uint64   `json:"unowned_flows"`
 }
 
 // Flow summarises one flow.

@@ -209,7 +209,7 @@ func TestJSONNames(t *testing.T) {
 		},
 		{
 			"loss", value["totals"].(map[string]any)["loss"],
-			strings.Fields("lost_per_cpu lost_records missed_records orphan_records untracked_flows"),
+			strings.Fields("lost_per_cpu lost_records missed_records orphan_records unowned_flows untracked_flows"),
 		},
 		{"a flow", flow, append(strings.Fields(`cgroup cgroup_id close_reason closed comm congestion_control
 			congestion_controls certainty
@@ -265,4 +265,13 @@ func TestTextHasNoControlCharacters(t *testing.T) {
 			t.Errorf("the text of a hostile process reached the terminal: %q", text)
 		}
 	}
+}
+
+func TestFlowsWithoutAnOwnerAreCounted(t *testing.T) {
+	s := transfer(t, 1)
+	if err := s.Lost(&tcp.Loss{PerCPU: []uint64{0}, Unowned: 2}); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, text(t, s.Report(), TextOptions{}),
+		"lost records   none\nleft out       2 flows (filter by process): the owner was unknown until the end\n")
 }

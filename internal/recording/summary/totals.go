@@ -80,6 +80,7 @@ func (t *totals) report(s *Summary) Totals {
 		t.Loss = &Loss{
 			Records: s.loss.Total(), PerCPU: append([]uint64{}, s.loss.PerCPU...),
 			OrphanRecords: s.loss.Orphans, MissedRecords: s.loss.Missed, Untracked: s.loss.Untracked,
+			Unowned: s.loss.Unowned,
 		}
 	}
 	return t.Totals

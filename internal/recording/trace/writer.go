@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"reflect"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -308,8 +309,7 @@ func (w *Writer) writeLost() error {
 		return w.err
 	}
 	w.hasLost = false
-	if r := w.lostReported; r != nil && slices.Equal(w.lost.PerCPU, r.PerCPU) && w.lost.Untracked == r.Untracked &&
-		w.lost.Orphans == r.Orphans && w.lost.Missed == r.Missed {
+	if r := w.lostReported; r != nil && sameCounts(*r, w.lost) {
 		return nil
 	}
 	reported := w.lost
@@ -321,6 +321,12 @@ func (w *Writer) writeLost() error {
 	h := newHeader(blockLoss)
 	h.count = 1
 	return w.write(h, text)
+}
+
+// sameCounts reports whether two losses differ in nothing but their time.
+func sameCounts(a, b tcp.Loss) bool {
+	a.TimeNs = b.TimeNs
+	return reflect.DeepEqual(a, b)
 }
 
 // writeEnd writes the clean end.

@@ -76,9 +76,8 @@ func (s *Series) Flow(f *tcp.Flow) error {
 
 // Lost implements tcp.Sink.
 func (s *Series) Lost(l *tcp.Loss) error {
-	s.lost = tcp.Loss{
-		TimeNs: l.TimeNs, PerCPU: slices.Clone(l.PerCPU), Untracked: l.Untracked, Orphans: l.Orphans, Missed: l.Missed,
-	}
+	s.lost = *l
+	s.lost.PerCPU = slices.Clone(l.PerCPU)
 	return nil
 }
 
