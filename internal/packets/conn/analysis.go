@@ -50,6 +50,9 @@ type Totals struct {
 	LastNs     int64  `json:"last_ns"`
 	// ClockStepsBack counts packets with a time before that of the packet before.
 	ClockStepsBack uint64 `json:"clock_steps_back"`
+	// Tunnels are those around segments, and Unread the kinds of packets that were not looked into.
+	Tunnels []decode.Tunnel `json:"tunnels,omitempty"`
+	Unread  []decode.Unread `json:"unread_kinds,omitempty"`
 }
 
 // Source delivers packets, as read.Reader does.
@@ -73,6 +76,8 @@ func Run(ctx context.Context, source Source, o Options) (Totals, error) {
 	}
 	a.stopWorkers()
 	a.totals.Counts = a.decoder.Counts
+	a.totals.Tunnels = a.decoder.Tunnels()
+	a.totals.Unread = a.decoder.Unread()
 	a.totals.Unmeasured += a.step.dropped
 	a.totals.Connections = a.members.count
 	a.totals.Forgotten = a.members.forgotten

@@ -72,6 +72,15 @@ var rules = []rule{
 		want:   "[<nil> 2 20000]",
 	},
 	{
+		file: "syn-in-fragments",
+		values: func(c *conn.Connection) []any {
+			o := c.FromClient.Offer
+			return []any{o.MSS, text(o.Scale), text(o.SACK), text(o.Timestamps), o.MissingBytes}
+		},
+		want: "[1460 7 true true 0]",
+		v4:   true,
+	},
+	{
 		file: "syn-cut",
 		values: func(c *conn.Connection) []any {
 			o := c.FromClient.Offer
@@ -107,7 +116,7 @@ var rules = []rule{
 		values: func(c *conn.Connection) []any {
 			return []any{c.Handshake, c.FromServer.AckedBytes, c.FromServer.Acks}
 		},
-		want:   "[full 800 2]",
+		want: "[full 800 2]",
 	},
 	{
 		file:   "answer-before-third-packet",
@@ -142,6 +151,50 @@ var rules = []rule{
 		},
 		want: "[0 1]",
 	},
+}
+
+// Each capture holds the same connection inside another protocol.
+func TestTunnelledConnections(t *testing.T) {
+	for file, tunnel := range map[string]string{
+		"gre": "GRE", "ipip": "IPv4 in IPv4", "pppoe": "PPPoE", "vxlan": "VXLAN", "radiotap": "", "snap": "",
+	} {
+		r, err := read.Open("../decode/testdata/" + file + ".pcap")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, totals, err := run(t, r, conn.Options{})
+		r.Close()
+		if err != nil || len(all) != 1 || totals.TCP != 9 || totals.Other != 0 {
+			t.Errorf("%s: %d connections, %+v, %v", file, len(all), totals, err)
+			continue
+		}
+		c := all[0]
+		if c.Handshake != "full" || c.End != "fin" || c.FromClient.DataBytes != 300 || c.FromServer.DataBytes != 700 {
+			t.Errorf("%s: %+v", file, c)
+		}
+		if known := len(totals.Tunnels) == 1 && totals.Tunnels[0].Name == tunnel; known != (tunnel != "") {
+			t.Errorf("%s: tunnels %v", file, totals.Tunnels)
+		}
+	}
+}
+
+// A connection of which one direction has a label is one connection.
+func TestOneDirectionInATunnel(t *testing.T) {
+	var s script
+	s.open()
+	for i := range s.Packets {
+		p := &s.Packets[i]
+		p.Data = capture.Ethernet(p.Data)
+		if i != 1 {
+			label := []byte{0x88, 0x47, 0, 0, 0x11, 64}
+			p.Data = append(append(bytes.Clone(p.Data[:12]), label...), p.Data[14:]...)
+		}
+		p.Length = len(p.Data)
+		p.Link = 1
+	}
+	if c := one(t, &s); c.Handshake != "full" || c.Packets() != 3 {
+		t.Errorf("%+v", c)
+	}
 }
 
 func text[T any](p *T) string {

@@ -1,5 +1,6 @@
-// Package decode finds the TCP segment in a captured packet. It knows Ethernet, VLAN, Linux cooked
-// captures of both versions, raw IP, and the loopback headers of BSD. It joins IP fragments.
+// Package decode finds the TCP segment in a captured packet. It reads the usual kinds of links from
+// Ethernet to 802.11 and PPP, and looks into tunnels: PPPoE, MPLS, GRE, IP in IP, VXLAN, Geneve,
+// GTP-U and others. It joins IP fragments, and names what it does not read.
 package decode
 
 import (
@@ -7,20 +8,6 @@ import (
 	"net/netip"
 
 	"airtide/internal/packets/read"
-)
-
-// Kinds of captures, by their number at tcpdump.org/linktypes.html.
-const (
-	linkNull     read.LinkType = 0
-	linkEthernet read.LinkType = 1
-	linkRawBSD   read.LinkType = 12
-	linkRawOpen  read.LinkType = 14
-	linkRaw      read.LinkType = 101
-	linkLoop     read.LinkType = 108
-	linkCooked   read.LinkType = 113
-	linkIPv4     read.LinkType = 228
-	linkIPv6     read.LinkType = 229
-	linkCooked2  read.LinkType = 276
 )
 
 // Flags of a TCP header.
@@ -93,217 +80,75 @@ type Counts struct {
 	UnknownLink uint64 `json:"unknown_link_packets"`
 }
 
+// ProtocolTCP is the number of TCP in IP headers.
+const ProtocolTCP = 6
+
 // Decoder decodes packets. Its memory is bounded.
 type Decoder struct {
 	Counts    Counts
 	fragments fragments
+	unread    map[kind]uint64
+	tunnels   map[path]uint64
+
+	path  path // tunnels around the present packet
+	depth int  // headers that may hold another packet
 }
+
+// maxDepth bounds the packets inside each other. Real ones have three or four.
+const maxDepth = 16
 
 // Decode reads a packet into s. It returns false if the packet completes no TCP segment; Counts
 // tells why.
 func (d *Decoder) Decode(p *read.Packet, s *Segment) bool {
 	d.Counts.Packets++
-	ip, version, ok := d.network(p)
-	if !ok {
-		return false
-	}
 	s.Number = p.Number
 	s.TimeNs = p.TimeNs
 	s.PacketBytes = uint32(p.Length)
-	rest := p.Length - (len(p.Data) - len(ip)) // bytes on the wire from the IP header on
-	if version == 4 {
-		return d.ipv4(ip, rest, s)
+	d.path = path{}
+	d.depth = 0
+	if !d.link(p.Link, p.Data, p.Length, s) {
+		return false
 	}
-	return d.ipv6(ip, rest, s)
+	d.Counts.TCP++
+	d.countTunnels()
+	return true
 }
 
-// network skips the header of the link and finds the version of IP.
-func (d *Decoder) network(p *read.Packet) (ip []byte, version int, ok bool) {
-	b := p.Data
-	var kind uint16
-	switch p.Link {
-	case linkEthernet:
-		if len(b) < 14 {
-			d.Counts.Cut++
-			return nil, 0, false
-		}
-		kind = binary.BigEndian.Uint16(b[12:])
-		b = b[14:]
-	case linkCooked:
-		if len(b) < 16 {
-			d.Counts.Cut++
-			return nil, 0, false
-		}
-		kind = binary.BigEndian.Uint16(b[14:])
-		b = b[16:]
-	case linkCooked2:
-		if len(b) < 20 {
-			d.Counts.Cut++
-			return nil, 0, false
-		}
-		kind = binary.BigEndian.Uint16(b)
-		b = b[20:]
-	case linkNull, linkLoop:
-		if len(b) < 4 {
-			d.Counts.Cut++
-			return nil, 0, false
-		}
-		b = b[4:] // address families differ between systems; the version of IP does not
-		kind = 0
-	case linkRaw, linkRawBSD, linkRawOpen, linkIPv4, linkIPv6:
+// short reports whether a header of n bytes is not whole, and counts the packet if so. b is what
+// was captured of it, and rest the number of bytes on the wire.
+func (d *Decoder) short(b []byte, rest, n int) bool {
+	switch {
+	case len(b) >= n:
+		return false
+	case rest < n:
+		d.Counts.Bad++
 	default:
-		d.Counts.UnknownLink++
-		return nil, 0, false
+		d.Counts.Cut++
 	}
-	if kind == 0 && p.Link != linkEthernet && p.Link != linkCooked && p.Link != linkCooked2 {
-		if len(b) == 0 {
-			d.Counts.Cut++
-			return nil, 0, false
-		}
-		switch b[0] >> 4 {
-		case 4:
-			kind = 0x0800
-		case 6:
-			kind = 0x86dd
-		}
-	}
-	for range 4 { // stacked VLAN tags
-		if kind != 0x8100 && kind != 0x88a8 && kind != 0x9100 {
-			break
-		}
-		if len(b) < 4 {
-			d.Counts.Cut++
-			return nil, 0, false
-		}
-		kind = binary.BigEndian.Uint16(b[2:])
-		b = b[4:]
-	}
-	switch kind {
-	case 0x0800:
-		return b, 4, true
-	case 0x86dd:
-		return b, 6, true
-	}
-	d.Counts.Other++
-	return nil, 0, false
+	return true
 }
 
-// ProtocolTCP is the number of TCP in IP headers.
-const ProtocolTCP = 6
-
-func (d *Decoder) ipv4(b []byte, rest int, s *Segment) bool {
-	if len(b) < 20 {
-		d.Counts.Cut++
-		return false
-	}
-	if b[9] != ProtocolTCP {
-		d.Counts.Other++
-		return false
-	}
-	header, total := int(b[0]&15)*4, int(binary.BigEndian.Uint16(b[2:]))
-	if total == 0 {
-		total = rest // a segment of an offload that is longer than the field can say
-	}
-	if b[0]>>4 != 4 || header < 20 || total < header {
-		d.Counts.Bad++
-		return false
-	}
-	var source, target [16]byte
-	copy(source[:4], b[12:16])
-	copy(target[:4], b[16:20])
-	fragment := binary.BigEndian.Uint16(b[6:])
-	body := b[min(header, len(b)):min(total, len(b))]
-	if fragment&0x3fff != 0 {
-		return d.fragment(fragmentKey{source, target, uint32(binary.BigEndian.Uint16(b[4:]))},
-			int(fragment&0x1fff)*8, fragment&0x2000 != 0, body, total-header, s, false)
-	}
-	return d.tcp(body, total-header, source, target, false, s)
-}
-
-func (d *Decoder) ipv6(b []byte, rest int, s *Segment) bool {
-	if len(b) < 40 {
-		d.Counts.Cut++
-		return false
-	}
-	next, length := b[6], int(binary.BigEndian.Uint16(b[4:]))
-	if length == 0 {
-		length = rest - 40 // a jumbogram
-	}
-	if b[0]>>4 != 6 || length < 0 {
-		d.Counts.Bad++
-		return false
-	}
-	source, target := [16]byte(b[8:24]), [16]byte(b[24:40])
-	b = b[40:min(len(b), 40+length)]
-	for range 8 { // extension headers
-		var size int
-		switch next {
-		case ProtocolTCP:
-			return d.tcp(b, length, source, target, true, s)
-		case 0, 43, 60, 51, 44:
-			if len(b) < 8 {
-				d.Counts.Cut++
-				return false
-			}
-			switch size = (int(b[1]) + 1) * 8; next {
-			case 51:
-				size = (int(b[1]) + 2) * 4
-			case 44:
-				size = 8
-			}
-			if size > length {
-				d.Counts.Bad++
-				return false
-			}
-		default:
-			d.Counts.Other++
-			return false
-		}
-		head := b
-		b = b[min(size, len(b)):]
-		length -= size
-		if next == 44 {
-			place := binary.BigEndian.Uint16(head[2:])
-			next = head[0]
-			if next != ProtocolTCP {
-				d.Counts.Other++
-				return false
-			}
-			if place&0xfff9 != 0 {
-				return d.fragment(fragmentKey{source, target, binary.BigEndian.Uint32(head[4:])},
-					int(place&0xfff8), place&1 != 0, b, length, s, true)
-			}
-			continue
-		}
-		next = head[0]
-	}
-	d.Counts.Other++
+func (d *Decoder) bad() bool {
+	d.Counts.Bad++
 	return false
 }
 
 // tcp reads a segment of a length on the wire.
-func (d *Decoder) tcp(b []byte, length int, source, target [16]byte, v6 bool, s *Segment) bool {
-	if len(b) < 20 {
-		if length < 20 {
-			d.Counts.Bad++
-		} else {
-			d.Counts.Cut++
-		}
+func (d *Decoder) tcp(b []byte, length int, a *addresses, s *Segment) bool {
+	if d.short(b, length, 20) {
 		return false
 	}
 	header := int(b[12]>>4) * 4
 	if header < 20 || header > length {
-		d.Counts.Bad++
-		return false
+		return d.bad()
 	}
-	d.Counts.TCP++
 	from, to := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
-	if after(&source, from, &target, to) {
+	if after(&a.source, from, &a.target, to) {
 		s.From = 1
-		s.Key = Key{[2][16]byte{target, source}, [2]uint16{to, from}, v6}
+		s.Key = Key{[2][16]byte{a.target, a.source}, [2]uint16{to, from}, a.v6}
 	} else {
 		s.From = 0
-		s.Key = Key{[2][16]byte{source, target}, [2]uint16{from, to}, v6}
+		s.Key = Key{[2][16]byte{a.source, a.target}, [2]uint16{from, to}, a.v6}
 	}
 	s.Seq = binary.BigEndian.Uint32(b[4:])
 	s.Ack = binary.BigEndian.Uint32(b[8:])

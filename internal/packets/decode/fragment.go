@@ -1,24 +1,28 @@
 package decode
 
+import "math/bits"
+
 // fragmentKey names a datagram that was fragmented.
 type fragmentKey struct {
-	source, target [16]byte
-	id             uint32
+	addresses
+	id       uint32
+	protocol uint8 // of IPv4
 }
 
 // datagram is what is known of a fragmented datagram.
 type datagram struct {
-	head  []byte // the first bytes, with the TCP header
-	have  int    // bytes that came
-	total int    // bytes of the whole, or 0 while the last fragment is missing
-	bytes uint32 // bytes of its packets
-	seen  []int  // offsets that came
+	head  [maxHead]byte        // the first bytes, with the TCP header
+	has   [maxHead / 64]uint64 // one bit for each byte of head
+	have  int                  // bytes that came
+	total int                  // bytes of the whole, or 0 while the last fragment is missing
+	bytes uint32               // bytes of its packets
+	seen  []int                // offsets that came
 }
 
 // Limits of the datagrams that wait for fragments.
 const (
 	maxDatagrams = 1024
-	maxHead      = 60
+	maxHead      = 256 // a tunnel's headers and those inside
 	maxPieces    = 256
 )
 
@@ -28,10 +32,10 @@ type fragments struct {
 	order   []fragmentKey
 }
 
-// fragment adds a part of a datagram. Once the datagram is whole, it returns true and the segment.
+// fragment adds a part of a datagram. It returns the datagram once it is whole.
 func (d *Decoder) fragment(
-	key fragmentKey, offset int, more bool, body []byte, length int, s *Segment, v6 bool,
-) bool {
+	key fragmentKey, offset int, more bool, body []byte, length int, s *Segment,
+) *datagram {
 	d.Counts.Fragments++
 	f := &d.fragments
 	if f.waiting == nil {
@@ -49,23 +53,21 @@ func (d *Decoder) fragment(
 	}
 	for _, o := range g.seen {
 		if o == offset {
-			return false // a duplicate
+			return nil // a duplicate
 		}
 	}
 	if len(g.seen) == maxPieces {
-		return false
+		return nil
 	}
 	g.seen = append(g.seen, offset)
 	g.have += length
 	g.bytes += s.PacketBytes
-	if offset == 0 {
-		g.head = append([]byte(nil), body[:min(len(body), maxHead)]...)
-	}
+	g.keep(offset, body)
 	if !more {
 		g.total = offset + length
 	}
-	if g.total == 0 || g.have < g.total || g.head == nil {
-		return false
+	if g.total == 0 || g.have < g.total {
+		return nil
 	}
 	delete(f.waiting, key)
 	for i := range f.order {
@@ -75,7 +77,31 @@ func (d *Decoder) fragment(
 		}
 	}
 	s.PacketBytes = g.bytes
-	return d.tcp(g.head, g.total, key.source, key.target, v6, s)
+	return g
+}
+
+// keep keeps the bytes that lie in the head.
+func (g *datagram) keep(offset int, body []byte) {
+	if offset >= maxHead {
+		return
+	}
+	n := copy(g.head[offset:], body)
+	for at := offset; at < offset+n; at++ {
+		g.has[at/64] |= 1 << (at % 64)
+	}
+}
+
+// known returns the first bytes, up to one that was not captured.
+func (g *datagram) known() []byte {
+	n := 0
+	for _, word := range g.has {
+		ones := bits.TrailingZeros64(^word)
+		n += ones
+		if ones < 64 {
+			break
+		}
+	}
+	return g.head[:min(n, g.total)]
 }
 
 // Waiting is the number of datagrams that wait for fragments.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"airtide/internal/packets/conn"
+	"airtide/internal/packets/decode"
 	"airtide/internal/units"
 	"airtide/internal/view/terminal"
 )
@@ -101,17 +102,43 @@ func (v *Viewer) notes(totals conn.Totals) (all []string) {
 	if totals.TCP != totals.Packets {
 		all = append(all, fmt.Sprintf("%s, %d of TCP", units.Count(totals.Packets, "packet"), totals.TCP))
 	}
-	add(totals.Other, "packet", "of other protocols")
+	for _, tunnel := range totals.Tunnels {
+		add(tunnel.TCP, "packet", "of TCP in "+tunnel.Name)
+	}
+	add(totals.Other, "packet", "of other protocols"+kinds(totals.Unread, false))
 	add(totals.Cut, "packet", "captured with too few bytes for a TCP header; tcpdump -s 160 suffices")
 	add(totals.Bad, "packet", "with malformed headers")
 	add(totals.Fragments, "packet", "in IP fragments")
-	add(totals.UnknownLink, "packet", "from interfaces of an unknown kind")
+	add(totals.UnknownLink, "packet", "of links that are not read"+kinds(totals.Unread, true))
 	add(totals.ClockStepsBack, "packet", "with an earlier time than the packet before")
 	if note := v.forgotten(totals); note != "" {
 		all = append(all, note)
 	}
 	add(totals.Unmeasured, "segment", "without a time to the ACK, because too many waited for ACKs")
 	return all
+}
+
+// kinds names the kinds of packets that were not read, those with most packets first.
+func kinds(unread []decode.Unread, links bool) string {
+	const most = 5
+	var names []string
+	more := 0
+	for _, u := range unread {
+		switch {
+		case u.Link() != links:
+		case len(names) == most:
+			more++
+		default:
+			names = append(names, fmt.Sprintf("%d of %s", u.Packets, u))
+		}
+	}
+	if more > 0 {
+		names = append(names, units.Count(uint64(more), "more kind"))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(names, ", ")
 }
 
 // forgotten tells how many connections were ended early, or nothing.
