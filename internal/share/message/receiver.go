@@ -194,6 +194,9 @@ func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (
 		return Report{}, Unconfirmed
 	}
 	holder := r.holders[s.source]
+	if holder == nil && r.bySource != nil && r.presentAt(s.source.Addr(), nowNs) >= sessionsAtHub {
+		return Report{}, TooManyPeers
+	}
 	if holder != nil && holder != s && !holder.left() && !holder.overdue(nowNs, r.periodNs) {
 		return Report{}, SourceTaken
 	}
@@ -201,6 +204,20 @@ func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (
 	s.report = b.report
 	s.accepted = true
 	return b.report, Accepted
+}
+
+// sessionsAtHub is the most that count at one address at a hub: as many terminals behind one
+// translated address as a hub is made for. A member with more ports gains nothing from them.
+const sessionsAtHub = 16
+
+// presentAt returns the number of sessions that count at an address.
+func (r *Receiver) presentAt(address netip.Addr, nowNs int64) (n int) {
+	for source, holder := range r.holders {
+		if source.Addr() == address && !holder.left() && !holder.silent(nowNs, r.periodNs) {
+			n++
+		}
+	}
+	return n
 }
 
 // forgetProof makes a session at a new source answer a hub's challenge again.

@@ -19,22 +19,34 @@ type Relay struct {
 	waiting  map[uint64]*passing
 	firstNs  int64 // when the first waiting report arrived
 	lastNs   int64 // when the last bundles were sent
+	pauseNs  int64 // the least time until the next ones
 	members  int   // receivers of the last bundles
 	periodNs int64 // their median report period
 
 	body, datagram []byte
 	peers          []Peer
-	order          []*passing
+	order, more    []*passing
+	served         map[netip.Addr]bool // addresses with a report in the next bundles
 	entries        []entry
 	periods        []int64
 }
 
-// passing is a report that waits in a Relay.
+// passing is the newest report of a session that waits in a Relay.
 type passing struct {
 	session uint64
-	order   uint64
+	sinceNs int64  // when the session began to wait
+	order   uint64 // among those that began at the same time
 	entry
 }
+
+// compare orders reports by how long their sessions have waited.
+func (p *passing) compare(o *passing) int {
+	return cmp.Or(cmp.Compare(p.sinceNs, o.sinceNs), cmp.Compare(p.order, o.order))
+}
+
+// bundlesPerSecond is the most that a terminal gets from a hub. It accepts 40 (perSource), so that
+// none of a hub's bundles is lost to a member that floods it.
+const bundlesPerSecond = 30
 
 // NewRelay returns a Relay for the cell of a key. It uses only Key, MaxPeers and Random.
 func NewRelay(c Config, nowNs int64) *Relay {
@@ -43,7 +55,7 @@ func NewRelay(c Config, nowNs int64) *Relay {
 	}, nowNs)
 	r.hubs.itself = true
 	r.bySource = newSourceKey(r)
-	h := &Relay{r: r, waiting: map[uint64]*passing{}, lastNs: nowNs - ShortestPeriodNs, periodNs: ShortestPeriodNs}
+	h := &Relay{r: r, waiting: map[uint64]*passing{}, served: map[netip.Addr]bool{}, lastNs: nowNs - ShortestPeriodNs, periodNs: ShortestPeriodNs}
 	h.begin()
 	return h
 }
@@ -69,7 +81,8 @@ func (h *Relay) Take(from netip.AddrPort, datagram []byte, nowNs int64) (reply [
 		}
 		p := h.waiting[report.Session]
 		if p == nil {
-			p = &passing{session: report.Session, order: h.r.heard<<32 | uint64(len(h.waiting))}
+			order := h.r.heard<<32 | uint64(len(h.waiting))
+			p = &passing{session: report.Session, sinceNs: nowNs, order: order}
 			h.waiting[report.Session] = p
 		}
 		p.source = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
@@ -79,8 +92,8 @@ func (h *Relay) Take(from netip.AddrPort, datagram []byte, nowNs int64) (reply [
 }
 
 // DueNs returns the time of the next bundles: when enough reports wait, or a period after the first
-// of them. A flood of reports at most doubles the rate of bundles. Without waiting reports it
-// returns the greatest time.
+// of them. A flood of reports at most doubles the rate of bundles, and no terminal gets more than
+// bundlesPerSecond. Without waiting reports it returns the greatest time.
 func (h *Relay) DueNs() int64 {
 	if len(h.waiting) == 0 {
 		return math.MaxInt64
@@ -90,19 +103,42 @@ func (h *Relay) DueNs() int64 {
 	if len(h.waiting) < enough {
 		due += h.periodNs
 	}
-	return max(due, h.lastNs+int64(enough)*h.periodNs/int64(2*max(1, h.members)))
+	return max(due, h.lastNs+max(h.pauseNs, int64(enough)*h.periodNs/int64(2*max(1, h.members))))
 }
 
-// Send calls give with the bundles of all waiting reports and their receivers. A bundle is valid
-// until give returns.
-func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
-	h.peers = h.r.Peers(h.peers[:0], nowNs)
+// choose chooses the reports of the next bundles. Each address has one: that of the session that
+// has waited longest. More reports of an address only fill the last bundle, so an address with many
+// sessions makes no bundle longer. The others wait.
+func (h *Relay) choose() {
 	h.order = h.order[:0]
 	for _, p := range h.waiting {
 		h.order = append(h.order, p)
 	}
-	slices.SortFunc(h.order, func(a, b *passing) int { return cmp.Compare(a.order, b.order) })
+	slices.SortFunc(h.order, (*passing).compare)
+	h.more = h.more[:0]
+	clear(h.served)
+	first := h.order[:0]
+	for _, p := range h.order {
+		if h.served[p.source.Addr()] {
+			h.more = append(h.more, p)
+			continue
+		}
+		h.served[p.source.Addr()] = true
+		first = append(first, p)
+	}
+	fit := max(1, (MaxDatagram-shortestBundle)/(entrySize+h.r.size))
+	room := (fit - len(first)%fit) % fit
+	h.order = append(first, h.more[:min(room, len(h.more))]...)
+}
+
+// Send calls give with the bundles of the chosen reports and their receivers. A bundle is valid
+// until give returns.
+func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
+	h.peers = h.r.Peers(h.peers[:0], nowNs)
+	h.choose()
+	most := 0
 	for _, to := range h.peers {
+		bundles := 0
 		h.entries = h.entries[:0]
 		size := shortestBundle
 		for _, p := range h.order {
@@ -111,6 +147,7 @@ func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
 			}
 			if size+p.size() > MaxDatagram && len(h.entries) > 0 {
 				give(to.Source, h.seal(to.Source, h.entries, true))
+				bundles++
 				h.entries = h.entries[:0]
 				size = shortestBundle
 			}
@@ -119,10 +156,16 @@ func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
 		}
 		if len(h.entries) > 0 {
 			give(to.Source, h.seal(to.Source, h.entries, true))
+			bundles++
 		}
+		most = max(most, bundles)
 	}
-	clear(h.waiting)
+	for _, p := range h.order {
+		delete(h.waiting, p.session)
+	}
+	h.firstNs = nowNs
 	h.lastNs = nowNs
+	h.pauseNs = int64(most) * 1e9 / bundlesPerSecond
 	h.updateMembers()
 }
 

@@ -366,3 +366,66 @@ func TestAHubIsNoReflector(t *testing.T) {
 		})
 	}
 }
+
+// A member with 300 ports at one address floods the hub. The others still hear each other, and the
+// hub sends each of them little more than before.
+func TestAHubServesHonestMembersBesideAFloodingOne(t *testing.T) {
+	const ports, until, flooded = 300, 60 * second, 10 * second
+	k := cellkey.New()
+	m := meet(k, 3)
+	m.run(t, 0, flooded, never)
+	if !m.complete(flooded) {
+		t.Fatal("the members do not know each other before the flood")
+	}
+	var flooders []*agent
+	for i := range ports {
+		a := behindHub(k, 1000+i, flooded)
+		a.at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 66, 0, 1}), uint16(1+i))
+		flooders = append(flooders, a)
+	}
+	m.keep = true
+	lost := m.agents[0].Counts()[RateLimited]
+	report := Report{State: Controlling, Weight: 1000, MaxKbps: 65_000, MaxSource: Configured, UploadKbps: 5000}
+	missing := 0
+	counted := 0
+	next := int64(flooded)
+	m.run(t, flooded, until, func(now int64) bool {
+		for ; next <= now; next += 3 * ms { // each port sends 22 reports a second in turns of 15
+			for range 20 {
+				a := flooders[m.random.IntN(ports)]
+				d, err := a.Seal(nil, report, now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if reply, _ := m.hub.Take(a.at, d, now); reply != nil {
+					a.Take(hubAt, reply, now)
+				}
+			}
+		}
+		counted++
+		for _, a := range m.agents {
+			honest := 0
+			for _, p := range a.Peers(nil, now) {
+				if p.Source.Addr() != flooders[0].at.Addr() {
+					honest++
+				}
+			}
+			if honest < len(m.agents)-1 {
+				missing++
+			}
+		}
+		return false
+	})
+	if missing > 0 {
+		t.Errorf("in %d of %d looks an honest member had lost another one", missing, counted*len(m.agents))
+	}
+	if n := m.agents[0].Counts()[RateLimited] - lost; n > 10 {
+		t.Errorf("a member refused %d datagrams of its hub", n)
+	}
+	if n := m.hub.Members(until); n > len(m.agents)+sessionsAtHub {
+		t.Errorf("%d members count, of which %d have one address", n, n-len(m.agents))
+	}
+	if perSecond := len(m.bundles) / int((until-flooded)/second); perSecond > bundlesPerSecond {
+		t.Errorf("a member gets %d bundles a second, at most %d allowed", perSecond, bundlesPerSecond)
+	}
+}

@@ -8,12 +8,13 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 )
 
 // prefix of the names of all metrics.
@@ -85,12 +86,94 @@ type Server struct {
 	ended    chan error
 }
 
-// Limits of the server. Connections that ask for nothing are closed, so that they take neither the
-// agent's descriptors nor the places of a real scraper for long.
+// Limits of the server. Connections that ask for nothing take neither the agent's descriptors nor
+// the place of a real scraper: they are closed after a time, and at once if another one comes and
+// there are too many, in all or of one address.
 const (
 	maxConnections = 16
+	maxOfAddress   = 8
 	idleTimeout    = 5 * time.Second
 )
+
+// connections keeps the limits of a server. The server calls note when the state of a connection
+// changes. A connection is quiet until a whole request has come: one byte makes none.
+type connections struct {
+	mutex sync.Mutex
+	quiet map[net.Conn]uint64 // those that ask for nothing, by when they began to
+	all   map[net.Conn]netip.Addr
+	count uint64
+}
+
+func newConnections() *connections {
+	return &connections{quiet: map[net.Conn]uint64{}, all: map[net.Conn]netip.Addr{}}
+}
+
+func (c *connections) note(conn net.Conn, state http.ConnState) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	switch state {
+	case http.StateNew:
+		from, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
+		c.all[conn] = from.Addr()
+		c.setQuiet(conn)
+		c.closeOldest(from.Addr())
+	case http.StateIdle:
+		c.setQuiet(conn)
+	case http.StateActive:
+	default:
+		delete(c.quiet, conn)
+		delete(c.all, conn)
+	}
+}
+
+// connKey is the key of a request's connection in its context.
+type connKey struct{}
+
+func (c *connections) withConn(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, conn)
+}
+
+// serve keeps the connection of a request while it is answered.
+func (c *connections) serve(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if conn, ok := r.Context().Value(connKey{}).(net.Conn); ok {
+			c.mutex.Lock()
+			delete(c.quiet, conn)
+			c.mutex.Unlock()
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func (c *connections) setQuiet(conn net.Conn) {
+	c.count++
+	c.quiet[conn] = c.count
+}
+
+// closeOldest closes the connection that has been quiet longest, if there are too many in all or of
+// an address: one of that address in the second case.
+func (c *connections) closeOldest(address netip.Addr) {
+	same := 0
+	for _, of := range c.all {
+		if of == address {
+			same++
+		}
+	}
+	if len(c.all) <= maxConnections && same <= maxOfAddress {
+		return
+	}
+	var oldest net.Conn
+	for conn, since := range c.quiet {
+		if (same <= maxOfAddress || c.all[conn] == address) && (oldest == nil || since < c.quiet[oldest]) {
+			oldest = conn
+		}
+	}
+	if oldest != nil { // the newest one is quiet too
+		delete(c.quiet, oldest)
+		delete(c.all, oldest)
+		_ = oldest.Close()
+	}
+}
 
 // Serve answers scrapes of http://ADDRESS/metrics until Close. An address without a host means all
 // addresses of the machine.
@@ -103,11 +186,13 @@ func Serve(address string, look Look) (*Server, error) {
 }
 
 func serve(l net.Listener, look Look) *Server {
+	limits := newConnections()
 	s := &Server{listener: l, ended: make(chan error, 1), http: http.Server{
-		Handler: Handler(look), ReadHeaderTimeout: idleTimeout, IdleTimeout: idleTimeout,
+		Handler: limits.serve(Handler(look)), ConnState: limits.note, ConnContext: limits.withConn,
+		ReadHeaderTimeout: idleTimeout, IdleTimeout: idleTimeout,
 		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 14, ErrorLog: log.New(io.Discard, "", 0),
 	}}
-	go func() { s.ended <- s.http.Serve(netutil.LimitListener(l, maxConnections)) }()
+	go func() { s.ended <- s.http.Serve(l) }()
 	return s
 }
 
