@@ -64,7 +64,8 @@ TUNE_APART int plan_cc(struct tuned *t, struct tune_config *c, struct tune_plan 
 	if (!s || !c)
 		return 0;
 	next = next_after(t, s, BIT(TUNE_CC));
-	if (!(s->mask & BIT(TUNE_CC)))
+	/* The second time, what its program has chosen since the first. */
+	if (!(s->mask & BIT(TUNE_CC)) || (!next && !same_name(p->cc.name, s->left_cc)))
 		__builtin_memcpy(s->old_cc, next ? next->old_cc : p->cc.name, 16);
 	__builtin_memcpy(s->want_cc, c->cc, 16);
 	__builtin_memcpy(s->left_cc, c->cc, 16);

@@ -76,7 +76,8 @@ The standards are ` + strings.Join(radio.Standards(), ", ") + `.`,
 // runAgent runs the agent with its status socket, metrics and radio.
 func runAgent(ctx context.Context, t *terminal.Terminal, f share.Flags, c share.Config) (err error) {
 	c.Notice = func(line string) { t.Notef("%s", line) }
-	tap := &statusfeed.Feed{}
+	starting := share.Starting(&c)
+	tap := &statusfeed.Feed{Starting: &starting}
 	closed := func(what interface{ Close() error }) { err = errors.Join(err, what.Close()) }
 	server, unserved := statusfeed.Serve(ctx, c.Key.Tag(), tap)
 	if unserved == nil {

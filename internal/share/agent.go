@@ -37,19 +37,20 @@ var errMoved = errors.New("this terminal has other addresses and begins anew")
 
 // agent connects the core of a session to the kernel and to the peers. It makes no decisions.
 type agent struct {
-	config     Config
-	again      bool // an earlier session had other addresses
-	at         *addressWatch
-	link       *link.Link
-	reports    reports
-	sampler    *sampler.Sampler
-	windows    *rwnd.Windows // receive windows; nil if the kernel cannot bound them
-	bounder    *cwnd.Bounder // congestion windows; nil with the policy Observe
-	ready      bool          // flows are attached
-	core       *control.Core
-	place      place
-	out        control.Outputs // of the last step
-	lastReason string          // the last reported reason
+	config    Config
+	again     bool // an earlier session had other addresses
+	at        *addressWatch
+	link      *link.Link
+	reports   reports
+	sampler   *sampler.Sampler
+	windows   *rwnd.Windows // receive windows; nil if the kernel cannot bound them
+	bounder   *cwnd.Bounder // congestion windows; nil with the policy Observe
+	ready     bool          // flows are attached
+	core      *control.Core
+	place     place
+	out       control.Outputs // of the last step
+	unbound   []cwnd.Unbound  // flows that could not be bounded in the last step
+	lastState string          // the last reported state
 
 	newInterfacesAt time.Duration // when to look for new interfaces
 }
@@ -62,8 +63,8 @@ type reports struct {
 	groups   link.Families // of the last report
 	datagram []byte
 	peers    []message.Peer // at this access point
-	// elsewhere is the number of terminals at other access points.
-	elsewhere int
+	// otherCells is the number of terminals at other access points.
+	otherCells int
 }
 
 // loop runs a step every 100 ms and at the start and end of probes. It also sends due reports.
@@ -154,6 +155,7 @@ func (a *agent) inputs(nowNs int64) (in control.Inputs, counts [message.NumReaso
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	in.Silence, in.SilenceLimit = a.collectPeers(nowNs)
+	in.UnboundFlows = len(a.unbound)
 	in.MayReportEarly = r.sender.MaySendEarly()
 	in.Peers = r.peers
 	in.Ready = a.ready
@@ -172,12 +174,12 @@ func (a *agent) collectPeers(nowNs int64) (silence, limit time.Duration) {
 	r.peers = r.receiver.Peers(r.peers[:0], nowNs)
 	received := len(r.peers)
 	r.peers = slices.DeleteFunc(r.peers, func(p message.Peer) bool { return !sameCell(p.Report.BSS, a.place.bss) })
-	r.elsewhere = received - len(r.peers)
+	r.otherCells = received - len(r.peers)
 	newest := int64(0)
 	for i := range r.peers {
 		newest = max(newest, r.peers[i].HeardNs)
 	}
-	limit = max(minSilenceLimit, silenceGaps*time.Duration(r.receiver.MeanGapNs(r.elsewhere)))
+	limit = max(minSilenceLimit, silenceGaps*time.Duration(r.receiver.MeanGapNs(r.otherCells)))
 	return time.Duration(nowNs - newest), limit
 }
 
@@ -224,6 +226,7 @@ func (a *agent) apply(ctx context.Context, now time.Duration) error {
 		if _, err := a.bounder.Set(ctx, now, a.out.Send); err != nil {
 			return fmt.Errorf("sharing: %w", err)
 		}
+		a.reportUnbound(a.bounder.Unbound())
 	}
 	if a.windows != nil {
 		all := make([]rwnd.Bound, len(a.out.Receive))
@@ -256,15 +259,30 @@ func (a *agent) clearBounds(ctx context.Context, now time.Duration) error {
 	return errMoved
 }
 
-// publish reports the last step: a change to the user, and the status to Config.Step.
-func (a *agent) publish(counts [message.NumReasons]uint64) {
-	if reason := a.out.Reason; reason != a.lastReason {
-		a.lastReason = reason
-		if reason != "" {
-			a.config.Notice("windows are not bounded: " + reason)
-		} else {
-			a.config.Notice("sharing with " + units.Count(len(a.reports.peers), "other"))
+// reportUnbound reports each flow once that could not be bounded.
+func (a *agent) reportUnbound(flows []cwnd.Unbound) {
+	for _, f := range flows {
+		if !slices.Contains(a.unbound, f) {
+			a.config.Notice(fmt.Sprintf("the flow from %s to %s is not bounded: %s", f.Local, f.Remote, f.Reason))
 		}
+	}
+	a.unbound = flows
+}
+
+// state returns the state of the agent after the last step as a line for the user.
+func (a *agent) state() string {
+	others := units.Count(len(a.reports.peers), "other")
+	if a.out.Reason == "" {
+		return "windows are bounded: sharing with " + others
+	}
+	return "windows are not bounded: " + a.out.Reason
+}
+
+// publish reports the last step: a change of state to the user, and the status to Config.Step.
+func (a *agent) publish(counts [message.NumReasons]uint64) {
+	if state := a.state(); state != a.lastState {
+		a.lastState = state
+		a.config.Notice(state)
 	}
 	if a.config.Step != nil {
 		a.config.Step(a.statusOf(counts))
@@ -274,7 +292,10 @@ func (a *agent) publish(counts [message.NumReasons]uint64) {
 // statusOf returns the status after the last step. counts are the received datagrams, by reason.
 func (a *agent) statusOf(counts [message.NumReasons]uint64) Status {
 	s := newStatus(a.config.Policy, a.config.Key)
-	s.OtherAccessPoints = a.reports.elsewhere
+	s.OtherAccessPoints = a.reports.otherCells
+	for _, f := range a.unbound {
+		s.Unbound = append(s.Unbound, UnboundFlow(f))
+	}
 	s.update(&a.out, a.reports.peers, counts)
 	return s
 }

@@ -4,9 +4,13 @@ package share
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
+	"os/exec"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +19,7 @@ import (
 	"airtide/internal/observe/monitor"
 	"airtide/internal/share/cellkey"
 	"airtide/internal/share/control"
+	"airtide/test/need"
 	"airtide/test/testnet"
 )
 
@@ -157,6 +162,77 @@ func TestUploadsOfEveryFamilyAreBounded(t *testing.T) {
 		if cc := testnet.CongestionControl(t, clients[i]); !strings.HasPrefix(cc, "cubic_bound_") {
 			t.Errorf("congestion control of %+v: got %s", dials[i], cc)
 		}
+	}
+}
+
+// iperf3 sets the congestion control of -C after it has connected. Its flows are bounded like
+// others, those that are older than the agent, too, and the status blames nobody.
+func TestUploadsOfIperf3AreBoundedByAnyCongestionControl(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	if err := n.Client.Rate(20e6, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	iperf3 := need.Tool(t, "iperf3")
+	upload := func(port int, congestion string) {
+		server := exec.CommandContext(t.Context(), iperf3, "-s", "-1", "-p", strconv.Itoa(port))
+		client := exec.CommandContext(t.Context(), iperf3, "-c", n.Server.V4.String(), "-p", strconv.Itoa(port),
+			"-C", congestion, "-t", "300")
+		if err := n.Server.Start(server); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = server.Wait() })
+		testnet.Eventually(t, longEnough, "iperf3 to listen", func() bool {
+			out, err := n.Server.Run("ss", "-Htln", "sport", "=", fmt.Sprintf(":%d", port))
+			return err == nil && out != ""
+		})
+		if err := n.Client.Start(client); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = client.Process.Kill()
+			_ = client.Wait()
+		})
+	}
+	names := []string{"cubic", "reno", "bbr"}
+	for i, name := range names {
+		upload(5201+i, name)
+	}
+	key := cellkey.New()
+	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate})
+	run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: lowRate})
+	testnet.Eventually(t, longEnough, "a bound", func() bool { return bound(a.now()) })
+	for i, name := range names {
+		upload(5301+i, name)
+	}
+	window := regexp.MustCompile(`\bcwnd:(\d+)`)
+	for i, name := range names {
+		for _, port := range []int{5201 + i, 5301 + i} {
+			what := fmt.Sprintf("iperf3 -C %s at port %d to be bounded", name, port)
+			testnet.Eventually(t, longEnough, what, func() bool {
+				// The connection of the data is the one with a window: the other is idle.
+				out, err := n.Client.Run("ss", "-Hntie", "dport", "=", fmt.Sprintf(":%d", port))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, w := range a.now().Windows {
+					if int(w.Remote.Port()) != port || w.Packets == 0 {
+						continue
+					}
+					_, own, _ := strings.Cut(out, w.Local.String())
+					found := window.FindStringSubmatch(own)
+					if len(found) == 0 {
+						continue
+					}
+					packets, _ := strconv.Atoi(found[1])
+					return packets <= int(w.Packets)+1 && strings.Contains(own, "cubic_bound_")
+				}
+				return false
+			})
+		}
+	}
+	if s := a.now(); len(s.Unbound) > 0 || s.ForeignQueues || !s.Bounded {
+		t.Errorf("the status: unbound %v, foreign queues %t, bounded %t (%s)",
+			s.Unbound, s.ForeignQueues, s.Bounded, s.Reason)
 	}
 }
 

@@ -105,8 +105,8 @@ func TestOnlyTerminalsOfTheSameAccessPointCount(t *testing.T) {
 				t.Errorf("%s: with number %d count %v, want %v", what, i, got, want[i])
 			}
 		}
-		if all[0].reports.elsewhere != elsewhere {
-			t.Errorf("%s: number 0 hears %d elsewhere, want %d", what, all[0].reports.elsewhere, elsewhere)
+		if all[0].reports.otherCells != elsewhere {
+			t.Errorf("%s: number 0 hears %d elsewhere, want %d", what, all[0].reports.otherCells, elsewhere)
 		}
 	}
 	speak(t, all, &now, 10)
@@ -155,8 +155,8 @@ func TestOtherAccessPointsDoNotCountForSilence(t *testing.T) {
 	}
 	now := int64(time.Hour)
 	speak(t, all, &now, 20)
-	if len(all[0].reports.peers) != 1 || all[0].reports.elsewhere != 14 {
-		t.Fatalf("%d peers and %d elsewhere", len(all[0].reports.peers), all[0].reports.elsewhere)
+	if len(all[0].reports.peers) != 1 || all[0].reports.otherCells != 14 {
+		t.Fatalf("%d peers and %d elsewhere", len(all[0].reports.peers), all[0].reports.otherCells)
 	}
 	period := time.Duration(all[0].reports.peers[0].Report.PeriodMs) * time.Millisecond
 	if _, limit := all[0].collectPeers(now); limit < 3*period {

@@ -36,8 +36,10 @@ type Status struct {
 	Windows       []Window `json:"windows"`
 	// Probe is the kind of the running probe: rate, rtt or release. It is absent without a probe.
 	Probe string `json:"probe,omitempty"`
-	// ForeignQueues says that traffic of terminals without an agent waits in the access point.
+	// ForeignQueues means that traffic that no agent bounds waits in the access point.
 	ForeignQueues bool `json:"foreign_queues,omitempty"`
+	// Unbound lists the flows of this terminal that could not be bounded.
+	Unbound []UnboundFlow `json:"unbound,omitempty"`
 	// Benefit is the result of the last release probe. It is absent before the first.
 	Benefit   *Benefit       `json:"benefit,omitempty"`
 	Datagrams map[string]int `json:"datagrams"` // received, by outcome
@@ -87,6 +89,13 @@ type Terminal struct {
 	Errors      [4]int64 `json:"errors_by_code"`
 }
 
+// UnboundFlow is a flow of this terminal that could not be bounded.
+type UnboundFlow struct {
+	Local  netip.AddrPort `json:"local"`
+	Remote netip.AddrPort `json:"remote"`
+	Reason string         `json:"reason"`
+}
+
 // Window is the bound of a flow in one direction.
 type Window struct {
 	Local  netip.AddrPort `json:"local"`
@@ -95,6 +104,13 @@ type Window struct {
 	// receive window of a receiving flow. A flow that does both is listed twice.
 	Packets      uint32 `json:"cwnd_max_packets,omitempty"`
 	ReceiveBytes uint32 `json:"rwnd_max_bytes,omitempty"`
+}
+
+// Starting returns the status of an agent that loads its programs.
+func Starting(c *Config) Status {
+	s := newStatus(c.Policy, c.Key)
+	s.Reason = "starting"
+	return s
 }
 
 // newStatus returns the status of an agent before its first step.

@@ -188,6 +188,18 @@ func (a *Applied) attach(d *sessionStore) error {
 	return nil
 }
 
+// Reapply sets the values again on all sockets of the selection: on those whose program has chosen
+// another congestion control since, and on those that were missed. What the program has chosen is
+// restored at the end.
+func (a *Applied) Reapply(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return fmt.Errorf("applying tune %s again: it has ended", a.ID)
+	}
+	return a.walk(ctx, socketsTuneModeTUNE_APPLY, nil)
+}
+
 // Close restores all previous values, unless the tune is to be kept.
 func (a *Applied) Close() error {
 	if a.options.Keep {

@@ -189,7 +189,11 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 
 func (c *Core) concludeRTTProbe(now time.Duration, in Inputs) {
 	foreignBefore := c.baseRTT.foreignHere()
-	longer := c.baseRTT.conclude(&c.flows, c.probeQueue(in.Peers))
+	own := c.probeQueue(in.Peers)
+	if in.UnboundFlows > 0 {
+		own = math.MaxInt64 / 2 // any queue may be that of an own flow
+	}
+	longer := c.baseRTT.conclude(&c.flows, own)
 	if longer {
 		c.shares.LongerPath()
 		c.decision = Decision{} // it is made anew at once, while windows may come back at once

@@ -44,6 +44,9 @@ type Inputs struct {
 	MayReportEarly bool `json:"may_report_early"`
 	// Ready says that bounds can be set.
 	Ready bool `json:"ready"`
+	// UnboundFlows is the number of this terminal's flows that could not be bounded. While there
+	// are any, their queues are what an RTT probe finds.
+	UnboundFlows int `json:"unbound_flows,omitempty"`
 	// NewAccessPoint says that the terminal has moved to another cell since the last step.
 	NewAccessPoint bool `json:"new_access_point,omitempty"`
 }

@@ -4,10 +4,12 @@
 package cwnd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"airtide/internal/kernel/congestion"
@@ -26,8 +28,18 @@ type Bounder struct {
 	bounder *congestion.Bounder
 	tuned   *tune.Applied
 	cookies map[ends]uint64
-	lookNs  time.Duration // time of the last search for sockets
+	reasons map[ends]string // of sockets that could not be given the congestion control
+	lookNs  time.Duration   // time of the last search for sockets
+	bindNs  time.Duration   // time of the last binding
 	set     map[uint64]setting
+	missing map[ends]time.Duration // flows without a known socket, and since when
+	now     time.Duration          // of the last Set
+}
+
+// Unbound is a flow that is not bounded.
+type Unbound struct {
+	Local, Remote netip.AddrPort
+	Reason        string
 }
 
 // setting is the bound in force for a socket.
@@ -38,8 +50,16 @@ type setting struct {
 
 type ends struct{ local, remote netip.AddrPort }
 
-// lookEvery is the shortest interval between two searches for the sockets of unknown flows.
-const lookEvery = 500 * time.Millisecond
+const (
+	// lookEvery is the shortest interval between two searches for the sockets of unknown flows.
+	lookEvery = 500 * time.Millisecond
+	// bindEvery is how often sockets get this agent's congestion control again, because programs
+	// may choose another one at any time.
+	bindEvery = time.Second
+	// unboundAfter is how long a flow may be without a known socket until it counts as not bounded:
+	// a binding and a search.
+	unboundAfter = 2 * time.Second
+)
 
 // Attach gives existing and new sockets of a selection a congestion control with bounds. The error
 // wraps congestion.ErrNotSupported or tune.ErrNotSupported if the kernel cannot do it.
@@ -49,8 +69,8 @@ func Attach(ctx context.Context, sockets tune.Selection) (*Bounder, error) {
 		return nil, fmt.Errorf("holding flows: %w", err)
 	}
 	h := &Bounder{
-		Name: loaded.Name, loaded: loaded, cookies: map[ends]uint64{}, set: map[uint64]setting{},
-		lookNs: -lookEvery,
+		Name: loaded.Name, loaded: loaded, cookies: map[ends]uint64{}, reasons: map[ends]string{},
+		set: map[uint64]setting{}, missing: map[ends]time.Duration{}, lookNs: -lookEvery, bindNs: -bindEvery,
 	}
 	h.bounder, err = congestion.OpenBounds(loaded.Name)
 	if err != nil {
@@ -75,6 +95,15 @@ func (h *Bounder) ExtendLease(until time.Duration) error {
 // Set replaces the bounds of all flows. now is a monotonic time. It returns the number of flows
 // without a known socket.
 func (h *Bounder) Set(ctx context.Context, now time.Duration, bounds []control.SendBound) (missing int, err error) {
+	h.now = now
+	anew := len(bounds) > 0 && now-h.bindNs >= bindEvery
+	if anew {
+		// A socket that its program gave another congestion control has lost its bounds.
+		h.bindNs = now
+		if err := h.tuned.Reapply(ctx); err != nil {
+			return 0, fmt.Errorf("holding flows: %w", err)
+		}
+	}
 	for _, b := range bounds {
 		if _, known := h.cookies[endsOf(b.Local, b.Remote)]; !known && now-h.lookNs >= lookEvery {
 			h.lookNs = now
@@ -84,10 +113,17 @@ func (h *Bounder) Set(ctx context.Context, now time.Duration, bounds []control.S
 		}
 	}
 	wanted := map[uint64]setting{}
+	before := h.missing
+	h.missing = map[ends]time.Duration{}
 	for _, b := range bounds {
-		cookie, known := h.cookies[endsOf(b.Local, b.Remote)]
+		flow := endsOf(b.Local, b.Remote)
+		cookie, known := h.cookies[flow]
 		if !known {
 			missing++
+			h.missing[flow] = now
+			if since, was := before[flow]; was {
+				h.missing[flow] = since
+			}
 			continue
 		}
 		if s, bounded := settingOf(b); bounded {
@@ -95,7 +131,7 @@ func (h *Bounder) Set(ctx context.Context, now time.Duration, bounds []control.S
 		}
 	}
 	for cookie, s := range wanted {
-		if h.set[cookie] == s {
+		if h.set[cookie] == s && !anew {
 			continue
 		}
 		if err := h.put(congestion.Socket(cookie), s); err != nil {
@@ -111,6 +147,25 @@ func (h *Bounder) Set(ctx context.Context, now time.Duration, bounds []control.S
 	}
 	h.set = wanted
 	return missing, nil
+}
+
+// Unbound returns the flows that the last Set could not bound, for longer than it takes to find a
+// socket.
+func (h *Bounder) Unbound() (all []Unbound) {
+	for flow, since := range h.missing {
+		if h.now-since < unboundAfter {
+			continue
+		}
+		reason := h.reasons[flow]
+		if reason == "" {
+			reason = "its socket is not found"
+		}
+		all = append(all, Unbound{flow.local, flow.remote, reason})
+	}
+	slices.SortFunc(all, func(a, b Unbound) int {
+		return cmp.Or(a.Local.Compare(b.Local), a.Remote.Compare(b.Remote))
+	})
+	return all
 }
 
 func settingOf(b control.SendBound) (s setting, bounded bool) {
@@ -141,10 +196,19 @@ func (h *Bounder) findSockets(ctx context.Context) error {
 		return fmt.Errorf("looking for the sockets to hold: %w", err)
 	}
 	clear(h.cookies)
+	clear(h.reasons)
 	for _, s := range r.Sockets {
 		if !s.Failed() {
 			h.cookies[endsOf(s.Local, s.Remote)] = s.Cookie
+			continue
 		}
+		reason := "its congestion control is " + s.CongestionControl
+		for _, v := range s.Values {
+			if v.Error != "" {
+				reason += ": " + v.Error
+			}
+		}
+		h.reasons[endsOf(s.Local, s.Remote)] = reason
 	}
 	return nil
 }

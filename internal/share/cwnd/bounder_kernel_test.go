@@ -93,3 +93,89 @@ func TestFlowsOfEveryFamilyAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// Programs choose another congestion control before and after they connect, before and after the
+// agent begins, and again while it runs. All flows are bounded, and at the end each has what its
+// program has chosen last.
+func TestFlowsAreBoundedWhateverTheirProgramsChoose(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	if err := n.Client.Rate(200e6, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"cubic", "reno", "bbr"}
+	chosen := map[*net.TCPConn]string{}
+	connect := func(name string, before bool) *net.TCPConn {
+		t.Helper()
+		dial := testnet.Dial{}
+		if before {
+			dial.CongestionControl = name
+		}
+		client, server := n.Connect(dial)
+		if !before {
+			testnet.SetCongestionControl(t, client, name)
+		}
+		testnet.Stream(t, client, server)
+		chosen[client] = name
+		return client
+	}
+	for _, name := range names {
+		connect(name, true)
+		connect(name, false)
+	}
+	h, err := Attach(t.Context(), tune.Selection{Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := false
+	defer func() {
+		if !closed {
+			_ = h.Close()
+		}
+	}()
+	for _, name := range names {
+		connect(name, true)
+		connect(name, false)
+	}
+	bounded := func(what string) {
+		t.Helper()
+		testnet.Eventually(t, time.Minute, what, func() bool {
+			now := time.Duration(clock.Now())
+			var bounds []control.SendBound
+			for f := range chosen {
+				bounds = append(bounds, control.SendBound{
+					Local: netip.MustParseAddrPort(f.LocalAddr().String()), Packets: 6,
+					Remote: netip.MustParseAddrPort(f.RemoteAddr().String()),
+				})
+			}
+			if err := h.ExtendLease(now + time.Second); err != nil {
+				t.Fatal(err)
+			}
+			missing, err := h.Set(t.Context(), now, bounds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for f := range chosen {
+				if testnet.Info(t, f).Snd_cwnd > 6 {
+					return false
+				}
+			}
+			return missing == 0 && len(h.Unbound()) == 0
+		})
+	}
+	bounded("windows of 6 packets of all")
+	for f, name := range chosen {
+		other := map[string]string{"cubic": "bbr", "reno": "cubic", "bbr": "reno"}[name]
+		testnet.SetCongestionControl(t, f, other)
+		chosen[f] = other
+	}
+	bounded("windows of 6 packets of all again")
+	closed = true
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for f, name := range chosen {
+		if cc := testnet.CongestionControl(t, f); cc != name {
+			t.Errorf("a program has chosen %s, and has %s afterwards", name, cc)
+		}
+	}
+}

@@ -55,7 +55,10 @@ func NewRelay(c Config, nowNs int64) *Relay {
 	}, nowNs)
 	r.hubs.itself = true
 	r.bySource = newSourceKey(r)
-	h := &Relay{r: r, waiting: map[uint64]*passing{}, served: map[netip.Addr]bool{}, lastNs: nowNs - ShortestPeriodNs, periodNs: ShortestPeriodNs}
+	h := &Relay{
+		r: r, waiting: map[uint64]*passing{}, served: map[netip.Addr]bool{}, lastNs: nowNs - ShortestPeriodNs,
+		periodNs: ShortestPeriodNs,
+	}
 	h.begin()
 	return h
 }

@@ -104,4 +104,4 @@ func (f found) answer(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-var errSilent = errors.New("it does not answer within a second: it is starting, ending, or stands still")
+var errSilent = errors.New("it does not answer within a second: it is ending, or stands still")

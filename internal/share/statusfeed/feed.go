@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"airtide/internal/share"
 )
@@ -12,8 +13,12 @@ import (
 // asks, and the status of a stalled agent is never taken for a current one. The zero value is
 // ready.
 type Feed struct {
-	mutex   sync.Mutex
-	waiting []*look
+	// Starting is the status until the first one is published. It is nil if readers have to wait.
+	Starting *share.Status
+
+	mutex     sync.Mutex
+	published bool
+	waiting   []*look
 }
 
 type look struct {
@@ -25,6 +30,7 @@ type look struct {
 func (t *Feed) Publish(s share.Status) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
+	t.published = true
 	for _, l := range t.waiting {
 		l.at(s)
 		close(l.done)
@@ -32,12 +38,19 @@ func (t *Feed) Publish(s share.Status) {
 	t.waiting = t.waiting[:0]
 }
 
-// Next calls at with the agent's next status on the agent's goroutine. at must be quick and must
-// not keep the status, whose slices are reused. If the context ends first, Next returns its cause
-// and does not call at.
+// Next calls at with the agent's next status on the agent's goroutine, or with Starting at once
+// before the first one. at must be quick and must not keep the status, whose slices are reused. If
+// the context ends first, Next returns its cause and does not call at.
 func (t *Feed) Next(ctx context.Context, at func(share.Status)) error {
 	l := &look{at, make(chan struct{})}
 	t.mutex.Lock()
+	if !t.published && t.Starting != nil {
+		s := *t.Starting
+		s.Time = time.Now()
+		at(s)
+		t.mutex.Unlock()
+		return nil
+	}
 	t.waiting = append(t.waiting, l)
 	t.mutex.Unlock()
 	select {

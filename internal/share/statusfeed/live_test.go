@@ -277,3 +277,58 @@ func TestFieldNamesOfTheJSONStay(t *testing.T) {
 		}
 	}
 }
+
+// An agent answers from the beginning: it is starting until it publishes its first status.
+func TestAnAgentThatStartsSaysSo(t *testing.T) {
+	ownFolder(t)
+	key := cellkey.New()
+	starting := share.Starting(&share.Config{Key: key, Policy: "shares"})
+	tap := &Feed{Starting: &starting}
+	s, err := Serve(t.Context(), key.Tag(), tap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ask := func() *Report {
+		t.Helper()
+		reports, silent, err := Ask(t.Context())
+		if err != nil || len(reports) != 1 || len(silent) > 0 {
+			t.Fatalf("%d agents, silent %v: %v", len(reports), silent, err)
+		}
+		return reports[0]
+	}
+	var b bytes.Buffer
+	const want = "windows are not bounded: starting\n"
+	if err := ask().Table(&b, 0, false); err != nil || !strings.Contains(b.String(), want) {
+		t.Errorf("the status at the start: %s, %v", b.String(), err)
+	}
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(10 * time.Millisecond):
+				tap.Publish(example())
+			}
+		}
+	}()
+	for ask().Reason == "starting" {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// A flow that cannot be bounded is named, with its reason.
+func TestFlowsThatAreNotBoundedAreNamed(t *testing.T) {
+	r := Report{Status: example()}
+	r.Unbound = []share.UnboundFlow{{
+		Local: netip.MustParseAddrPort("10.0.0.1:5000"), Remote: netip.MustParseAddrPort("192.0.2.7:443"),
+		Reason: "its socket is not found",
+	}}
+	var b bytes.Buffer
+	const want = "not bounded: the flow from 10.0.0.1:5000 to 192.0.2.7:443: its socket is not found\n"
+	if err := r.Table(&b, 0, false); err != nil || !strings.Contains(b.String(), want) {
+		t.Errorf("the status: %s, %v", b.String(), err)
+	}
+}

@@ -68,7 +68,10 @@ func (r *Report) summary() string {
 		}
 	}
 	if r.ForeignQueues {
-		b.WriteString("foreign queues: traffic of terminals without an agent waits in the access point\n")
+		b.WriteString("foreign queues: traffic that no agent bounds waits in the access point\n")
+	}
+	for _, f := range r.Unbound {
+		fmt.Fprintf(&b, "not bounded: the flow from %s to %s: %s\n", f.Local, f.Remote, f.Reason)
 	}
 	if r.OtherAccessPoints > 0 {
 		fmt.Fprintf(&b, "terminals at other access points, which do not count: %d\n", r.OtherAccessPoints)
