@@ -25,6 +25,7 @@ func main() {
 	t := terminal.New(os.Stdout, os.Stderr, os.Getenv)
 	root := newRoot(t)
 	addCompletion(root)
+	confineReaders(root)
 	help := &firstError{Writer: t.Out}
 	root.SetOut(help)
 	cmd, err := root.ExecuteContextC(untilSignal())

@@ -10,6 +10,7 @@ import (
 
 	"airtide/internal/observe/monitor"
 	"airtide/internal/recording/record"
+	"airtide/internal/sys/privilege"
 	"airtide/internal/tcp"
 	"airtide/internal/view/screen"
 	"airtide/internal/view/terminal"
@@ -105,6 +106,13 @@ func watch(ctx context.Context, t *terminal.Terminal, mo monitor.Options, o scre
 	table := screen.NewTable(screen.TableOptions{SampleEvery: every})
 	table.SetSource(seen)
 	o.Source = func(ctx context.Context, sink tcp.Sink) error { return src.Run(ctx, sink) }
+	rights := observing(src, mo.AllNamespaces)
+	if fullScreen := !asJSON && !o.Once && t.Screen; fullScreen {
+		rights = screenRights(src, mo.AllNamespaces)
+	}
+	if err := privilege.Drop(rights); err != nil {
+		return err
+	}
 	switch {
 	case bool(asJSON):
 		err = screen.JSONLines(ctx, table, o)

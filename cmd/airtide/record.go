@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"airtide/internal/observe/monitor"
 	"airtide/internal/recording/record"
+	"airtide/internal/sys/privilege"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 	"airtide/internal/view/terminal"
@@ -54,6 +56,9 @@ With a command, its connections and those of its children are recorded until the
 			o.Notice = func(line string) { t.Warnf("%s", line) }
 			if !bool(quiet) && t.Live && len(args) == 0 { // a command owns the terminal
 				o.Progress = func(p record.Progress) { showProgress(t, p) }
+			}
+			o.Started = func(s *monitor.Opened) error {
+				return privilege.Drop(recordingRights(s, o.Monitor.AllNamespaces, len(args) > 0))
 			}
 			result, err := record.Run(cmd.Context(), o)
 			t.ClearStatus()

@@ -14,6 +14,7 @@ import (
 	"airtide/internal/share/cellkey"
 	"airtide/internal/share/hub"
 	"airtide/internal/share/link"
+	"airtide/internal/sys/privilege"
 	"airtide/internal/units"
 	"airtide/internal/view/terminal"
 )
@@ -64,6 +65,9 @@ still encrypted. It needs the keys of the cells to recognise members. It does no
 				return err
 			}
 			defer h.Close()
+			if err := errors.Join(privilege.Confine(privilege.Paths{}), privilege.Drop(hubRights())); err != nil {
+				return err
+			}
 			if at.Addr().IsValid() {
 				t.Notef("listening on %s", netip.AddrPortFrom(at.Addr(), h.Port()))
 			} else {

@@ -15,6 +15,7 @@ import (
 	"airtide/internal/share/radio"
 	"airtide/internal/share/statusfeed"
 	"airtide/internal/share/steplog"
+	"airtide/internal/sys/privilege"
 	"airtide/internal/view/terminal"
 )
 
@@ -113,6 +114,9 @@ func runAgent(ctx context.Context, t *terminal.Terminal, f share.Flags, c share.
 		return err
 	case !errors.Is(err, radio.ErrNone):
 		c.Notice(err.Error())
+	}
+	if err := privilege.Drop(sharingRights(&f)); err != nil {
+		return err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -75,13 +76,16 @@ func TestUnitsOfSystemd(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The most of what systemd-analyze security says, times ten.
-	exposure := map[string]string{"airtide-share.service": "40", "airtide-share-hub.service": "15"}
+	exposure := map[string]string{"airtide-share.service": "26", "airtide-share-hub.service": "12"}
 	for unit, env := range map[string]string{
 		"airtide-share.service": "share.env", "airtide-share-hub.service": "share-hub.env",
 	} {
 		text := unitOfSystemd(t, unit)
 		if !strings.Contains(text, "EnvironmentFile=/etc/airtide/"+env) {
 			t.Errorf("%s does not name %s", unit, env)
+		}
+		if !regexp.MustCompile(`(?m)^SystemCallFilter=[^~].*\bseccomp\b`).MatchString(text) {
+			t.Errorf("%s forbids the program to confine itself", unit)
 		}
 		if _, err := os.Stat(filepath.Join("../../packaging/systemd", env)); err != nil {
 			t.Error(err)

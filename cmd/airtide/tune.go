@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/tune"
+	"airtide/internal/sys/privilege"
 	"airtide/internal/view/terminal"
 )
 
@@ -77,6 +78,7 @@ docs/guide/tune.md describes each setting, and which of them cannot be restored.
 			}
 			failed, err := tune.Run(cmd.Context(), sel, to, tune.RunOptions{
 				Options: o, Command: argv, Wait: t.WaitFor, Applied: out.applied, Ended: out.ended,
+				Waiting: func() error { return privilege.Drop(tuningRights(len(argv) > 0)) },
 			})
 			if err == nil && failed {
 				err = exitStatus(statusFailed)

@@ -23,6 +23,9 @@ type RunOptions struct {
 	// Ended receives the state at the end, and what was undone: nil if it is kept. A kept tune
 	// without a command has no end.
 	Ended func(*Report, *Undone) error
+	// Waiting is called when the command runs, or when only the end of the context is awaited. It
+	// may be nil.
+	Waiting func() error
 }
 
 // Run applies the settings, waits or runs the command, and restores everything. A command with
@@ -62,8 +65,13 @@ func Run(ctx context.Context, s Selection, to Settings, o RunOptions) (failed bo
 	var past history // of the command's sockets, most of which end with it
 	var commandErr error
 	if len(o.Command) > 0 {
-		commandErr = a.runCommand(ctx, o.Command, group, &past)
+		commandErr = a.runCommand(ctx, &o, group, &past)
 	} else if !o.Keep {
+		if o.Waiting != nil {
+			if err := o.Waiting(); err != nil {
+				return false, err
+			}
+		}
 		<-ctx.Done()
 	}
 	if err := a.finish(&o, &past); err != nil {
@@ -73,7 +81,7 @@ func Run(ctx context.Context, s Selection, to Settings, o RunOptions) (failed bo
 }
 
 // runCommand runs a command, in the group if there is one, and remembers its sockets.
-func (a *Applied) runCommand(ctx context.Context, argv []string, group *Group, past *history) error {
+func (a *Applied) runCommand(ctx context.Context, o *RunOptions, group *Group, past *history) error {
 	var attributes *syscall.SysProcAttr
 	if group != nil {
 		attributes = group.Attributes()
@@ -84,7 +92,7 @@ func (a *Applied) runCommand(ctx context.Context, argv []string, group *Group, p
 		defer close(followed)
 		past.follow(follow, a)
 	}()
-	err := command.Run(ctx, argv, command.Options{Attributes: attributes})
+	err := command.Run(ctx, o.Command, command.Options{Attributes: attributes, Started: o.Waiting})
 	stop()
 	<-followed
 	return err

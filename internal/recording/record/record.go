@@ -32,10 +32,12 @@ type Options struct {
 	Command []string
 	All     bool
 	// Notice gets messages for the user. Progress is called about once a second. Begun is called
-	// once, when everything from then on is recorded; all may be nil.
+	// once, when everything from then on is recorded. Started is called once, when also the command
+	// runs: from then on no new file, program or observation begins. All may be nil.
 	Notice   func(string)
 	Progress func(Progress)
 	Begun    func()
+	Started  func(*monitor.Opened) error
 }
 
 // Progress is the progress of a recording.
@@ -142,6 +144,15 @@ func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.
 	running, err := startCommand(ctx, s.options.Command, group)
 	if err != nil {
 		return err
+	}
+	if s.options.Started != nil {
+		if err := s.options.Started(source); err != nil {
+			stop()
+			if running != nil {
+				_ = running.Wait()
+			}
+			return err
+		}
 	}
 	commandDone := make(chan error, 1)
 	if running != nil {

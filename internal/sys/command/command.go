@@ -3,6 +3,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,6 +22,8 @@ type Options struct {
 	Attributes *syscall.SysProcAttr
 	// Env is added to the environment of this process.
 	Env []string
+	// Started is called when the command runs. Its error ends the command. It may be nil.
+	Started func() error
 }
 
 // DefaultGrace is the time for a command to end after a signal.
@@ -51,7 +54,16 @@ func New(ctx context.Context, args []string, o Options) *exec.Cmd {
 // Run runs a command to its end. A status other than 0 is an *ExitError.
 func Run(ctx context.Context, args []string, o Options) error {
 	c := New(ctx, args, o)
-	err := c.Run()
+	err := c.Start()
+	if err == nil && o.Started != nil {
+		if err = o.Started(); err != nil {
+			_ = errors.Join(c.Cancel(), c.Wait())
+			return err
+		}
+	}
+	if err == nil {
+		err = c.Wait()
+	}
 	if c.ProcessState != nil {
 		if status := Status(c.ProcessState); status != 0 {
 			return &ExitError{args[0], status}

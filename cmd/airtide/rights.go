@@ -1,0 +1,211 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf/rlimit"
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/observe/monitor"
+	"airtide/internal/share"
+	"airtide/internal/sys/privilege"
+)
+
+// A verb that observes or shares gives up its other rights once it is attached. A verb that only
+// reads files gives them up before it opens the first. docs/design/rights.md has the reasons.
+
+// observing are the rights of a source of samples that runs: it looks for the owners of sockets in
+// /proc, and drains its rings at a high priority.
+func observing(s *monitor.Opened, allNamespaces bool) privilege.Needs {
+	n := privilege.Needs{
+		Capabilities: []int{unix.CAP_SYS_PTRACE, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYS_NICE, unix.CAP_NET_ADMIN},
+		Caller:       true,
+	}
+	if s.Kind == monitor.BPF {
+		n.Capabilities = append(n.Capabilities, unix.CAP_BPF, unix.CAP_PERFMON)
+		n.Calls = []privilege.Call{privilege.UseBPF}
+		return n
+	}
+	n.Calls = []privilege.Call{privilege.OpenSockets}
+	if allNamespaces { // new ones are entered while it polls
+		n.Capabilities = append(n.Capabilities, unix.CAP_SYS_ADMIN)
+		n.Calls = append(n.Calls, privilege.EnterNamespaces)
+	}
+	return n
+}
+
+// commandRights are those that signal a command and remove its cgroup: the folder of the first
+// cgroup is writable for nobody.
+var commandRights = []int{unix.CAP_KILL, unix.CAP_DAC_OVERRIDE}
+
+// recordingRights are those of record when its command runs. The command keeps all rights, so
+// record stays root to end it.
+func recordingRights(s *monitor.Opened, allNamespaces, command bool) privilege.Needs {
+	n := observing(s, allNamespaces)
+	if command {
+		n.Caller = false
+		n.Capabilities = append(n.Capabilities, commandRights...)
+	}
+	return n
+}
+
+// screenRights are those of monitor on the full screen, where a key makes recordings in the folder
+// of the caller.
+func screenRights(s *monitor.Opened, allNamespaces bool) privilege.Needs {
+	n := observing(s, allNamespaces)
+	n.Capabilities = append(n.Capabilities, unix.CAP_DAC_OVERRIDE)
+	return n
+}
+
+// sharingRights are those of an agent. It attaches anew when the addresses of the terminal change,
+// and looks for loaded congestion controls, which takes CAP_SYS_ADMIN.
+func sharingRights(f *share.Flags) privilege.Needs {
+	_ = rlimit.RemoveMemlock() // before Linux 5.11 it takes CAP_SYS_RESOURCE
+	n := privilege.Needs{
+		Capabilities: []int{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN},
+		Calls:        []privilege.Call{privilege.UseBPF, privilege.OpenSockets, privilege.EnterNamespaces},
+	}
+	if f.PHYFile != "" { // another user may keep it
+		n.Capabilities = append(n.Capabilities, unix.CAP_DAC_READ_SEARCH)
+	}
+	return n
+}
+
+// tuningRights are those of a tune in force, which restores everything at its end: sockets of
+// other processes and namespaces, routes and sysctls.
+func tuningRights(command bool) privilege.Needs {
+	n := privilege.Needs{
+		Capabilities: []int{
+			unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN, unix.CAP_SYS_PTRACE,
+			unix.CAP_DAC_READ_SEARCH,
+		},
+		Calls: []privilege.Call{
+			privilege.UseBPF, privilege.OpenSockets, privilege.EnterNamespaces, privilege.BorrowDescriptors,
+		},
+	}
+	if command {
+		n.Capabilities = append(n.Capabilities, commandRights...)
+	}
+	return n
+}
+
+// hubRights are those of a hub, which holds one open socket: the system calls of Go's runtime, and
+// those that receive, send and print.
+func hubRights() privilege.Needs {
+	return privilege.Needs{Caller: true, Only: []string{
+		"recvfrom", "recvmsg", "recvmmsg", "sendto", "sendmsg", "sendmmsg", "getsockname", "getsockopt", "setsockopt",
+		"shutdown", "read", "write", "writev", "close", "fcntl", "fstat", "lseek", "ioctl", "dup", "dup3", "pipe2",
+		"openat", "newfstatat", "readlinkat", // confined to no file at all where there is Landlock
+		"epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_wait", "eventfd2", "poll", "ppoll",
+		"futex", "nanosleep", "clock_nanosleep", "clock_gettime", "gettimeofday", "timer_create", "timer_settime",
+		"timer_delete", "setitimer", "sched_yield", "sched_getaffinity", "clone", "clone3", "set_robust_list", "rseq",
+		"arch_prctl", "set_tid_address", "gettid", "getpid", "tgkill", "tkill", "kill", "exit", "exit_group",
+		"mmap", "munmap", "mremap", "madvise", "mprotect", "mincore", "brk", "membarrier", "getrandom", "restart_syscall",
+		"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "prlimit64", "getrlimit", "uname",
+		"getuid", "geteuid", "getgid", "getegid", "sysinfo", "prctl",
+	}}
+}
+
+// readerRights are those of a verb that only reads and writes files. Files of other users stay
+// open to root, as before.
+var readerRights = privilege.Needs{Capabilities: []int{
+	unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH, unix.CAP_FOWNER, unix.CAP_CHOWN,
+}}
+
+// fileVerb tells which files a verb reads and writes. All arguments of the verb are read.
+type fileVerb struct {
+	read  []string // flags with further inputs
+	write []string // flags with outputs
+	// when names a flag without which the verb does not only read. "" means that it always does.
+	when string
+	// terminal verbs draw on the full screen.
+	terminal bool
+	// file verbs only read if they have an argument.
+	file bool
+}
+
+// fileVerbs are the verbs that only read files.
+var fileVerbs = map[string]fileVerb{
+	"cell check":  {},
+	"export":      {write: []string{"output"}},
+	"fairness":    {read: []string{"result", "results"}},
+	"info":        {},
+	"lab check":   {},
+	"lab compare": {read: []string{"results"}},
+	"lab list":    {read: []string{"results"}},
+	"lab run":     {when: "dry-run"},
+	"lab show":    {read: []string{"results"}, write: []string{"figures"}},
+	"monitor":     {terminal: true, file: true},
+	"packets":     {read: []string{"annotate", "join"}, write: []string{"output"}},
+	"plot":        {write: []string{"output"}},
+	"version":     {},
+}
+
+// terminfo are the folders with descriptions of terminals.
+var terminfo = []string{"/etc/terminfo", "/lib/terminfo", "/usr/lib/terminfo", "/usr/share/terminfo"}
+
+// confineReaders makes the verbs that only read files give up everything else first.
+func confineReaders(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		confineReaders(c)
+	}
+	v, ok := fileVerbs[verbPath(root)]
+	if !ok || root.RunE == nil {
+		return
+	}
+	run := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if v.file && len(args) == 0 || v.when != "" && !cmd.Flags().Changed(v.when) {
+			return run(cmd, args)
+		}
+		if err := privilege.Confine(v.paths(cmd, args)); err != nil {
+			return err
+		}
+		if err := privilege.Drop(readerRights); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
+}
+
+// paths are the files that a call of a verb names.
+func (v *fileVerb) paths(cmd *cobra.Command, args []string) (p privilege.Paths) {
+	p.Read = slices.Clone(args)
+	for _, name := range v.read {
+		p.Read = append(p.Read, flagValue(cmd, name))
+	}
+	for _, name := range v.write {
+		if path := flagValue(cmd, name); path != "" && path != "-" {
+			p.Write = append(p.Write, path)
+		}
+	}
+	if strings.Contains(strings.ToLower(flagValue(cmd, "format")+flagValue(cmd, "output")), "pdf") {
+		p.Write = append(p.Write, os.TempDir()) // the fonts of a PDF are made there
+	}
+	if v.terminal {
+		p.Read = append(p.Read, terminfo...)
+		p.Terminals = []string{"/dev/tty"}
+	}
+	return p
+}
+
+func flagValue(cmd *cobra.Command, name string) string {
+	if f := cmd.Flags().Lookup(name); f != nil {
+		return f.Value.String()
+	}
+	return ""
+}
+
+// verbPath is the name of a verb below airtide: "lab show".
+func verbPath(cmd *cobra.Command) string {
+	if !cmd.HasParent() {
+		return ""
+	}
+	if parent := verbPath(cmd.Parent()); parent != "" {
+		return parent + " " + cmd.Name()
+	}
+	return cmd.Name()
+}

@@ -1,0 +1,170 @@
+//go:build kernel
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/test/need"
+)
+
+// threadStatus returns a field of /proc/PID/status for each thread of a process.
+func threadStatus(t *testing.T, pid int, field string) (values []string) {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for line := range strings.Lines(string(text)) {
+			if value, ok := strings.CutPrefix(line, field+":"); ok {
+				values = append(values, strings.TrimSpace(value))
+			}
+		}
+	}
+	return values
+}
+
+// wantOnly reports threads of a running verb with another capability than these, without
+// no_new_privs or without a filter.
+func wantOnly(t *testing.T, pid int, capabilities ...int) {
+	t.Helper()
+	var allowed uint64
+	for _, c := range capabilities {
+		allowed |= 1 << c
+	}
+	waitFor(t, "the filter of system calls", func() bool {
+		seccomp := threadStatus(t, pid, "Seccomp")
+		return len(seccomp) > 0 && seccomp[0] == "2"
+	})
+	for _, field := range []string{"CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb"} {
+		for _, value := range threadStatus(t, pid, field) {
+			if has, err := strconv.ParseUint(value, 16, 64); err != nil || has&^allowed != 0 {
+				t.Errorf("%s %s, want at most %016x", field, value, allowed)
+			}
+		}
+	}
+	for field, want := range map[string]string{"NoNewPrivs": "1", "Seccomp": "2"} {
+		for _, value := range threadStatus(t, pid, field) {
+			if value != want {
+				t.Errorf("%s %s, want %s on every thread", field, value, want)
+			}
+		}
+	}
+}
+
+func TestRunningVerbsHaveOnlyTheRightsTheyNeed(t *testing.T) {
+	need.Root(t)
+	key := filepath.Join(t.TempDir(), "cell.key")
+	mustRun(t, "share", "key", "-o", key)
+	observes := []int{
+		unix.CAP_SYS_PTRACE, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYS_NICE, unix.CAP_NET_ADMIN, unix.CAP_BPF,
+		unix.CAP_PERFMON,
+	}
+	agent := []int{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN}
+	for _, c := range []struct {
+		args []string
+		caps []int
+	}{
+		{[]string{"monitor", "--source", "bpf", "--json"}, observes},
+		{[]string{"monitor", "--source", "diag", "--json"}, append(observes, unix.CAP_SYS_ADMIN)},
+		{[]string{"monitor", kernelRecording, "--speed", "0.001", "--json"}, readerRights.Capabilities},
+		{[]string{"record", "-o", filepath.Join(t.TempDir(), "a.atr")}, observes},
+		{[]string{"share", "run", "--key", key, "--interface", "lo", "--port", "47475", "--policy", "observe"}, agent},
+		{[]string{"share", "hub", "--key", key, "--listen", freePort(t)}, nil},
+		{
+			[]string{"tune", "--port", "47476", "--cwnd-max", "10"},
+			append(agent, unix.CAP_SYS_PTRACE, unix.CAP_DAC_READ_SEARCH),
+		},
+	} {
+		t.Run(strings.Join(c.args[:2], " "), func(t *testing.T) {
+			cmd := airtide(c.args...)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			wantOnly(t, cmd.Process.Pid, c.caps...)
+			_ = cmd.Process.Signal(os.Interrupt)
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("it ends with %v", err)
+			}
+		})
+	}
+}
+
+// bySudo is a command as sudo of nobody starts it.
+func bySudo(args ...string) *exec.Cmd {
+	cmd := airtide(args...)
+	cmd.Env = append(cmd.Env, fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody))
+	return cmd
+}
+
+func TestUnderSudoARecordingBelongsToTheCaller(t *testing.T) {
+	need.Root(t)
+	for _, source := range []string{"bpf", "diag"} {
+		path := filepath.Join(t.TempDir(), "a.atr")
+		cmd := bySudo("record", "--source", source, "-o", path)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ids := fmt.Sprintf("%d\t%[1]d\t%[1]d\t%[1]d", nobody)
+		waitFor(t, "record to become the caller", func() bool {
+			uid := threadStatus(t, cmd.Process.Pid, "Uid")
+			return len(uid) > 0 && uid[0] == ids
+		})
+		for _, field := range []string{"Uid", "Gid"} {
+			for _, value := range threadStatus(t, cmd.Process.Pid, field) {
+				if value != ids {
+					t.Errorf("%s %s, want %s on every thread", field, value, ids)
+				}
+			}
+		}
+		_ = cmd.Process.Signal(os.Interrupt)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("it ends with %v", err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if owner := info.Sys().(*syscall.Stat_t); owner.Uid != nobody || owner.Gid != nobody {
+			t.Errorf("the recording belongs to %d:%d", owner.Uid, owner.Gid)
+		}
+		mustRun(t, "info", path)
+	}
+}
+
+// A command that is recorded or tuned may change everything, as without airtide.
+func TestACommandKeepsAllRights(t *testing.T) {
+	need.Root(t)
+	const script = `grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status`
+	before, err := exec.Command("sh", "-c", script).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"record", "-q", "-o", filepath.Join(t.TempDir(), "a.atr"), "--"}, {"tune", "-q", "--cwnd-max", "10", "--"},
+	} {
+		cmd := bySudo(append(args, "sh", "-c", script)...)
+		out, err := cmd.Output()
+		if err != nil || string(out) != string(before) {
+			t.Errorf("airtide %s: %v, the command has\n%swant\n%s", args[0], err, out, before)
+		}
+		group := fmt.Sprintf("/sys/fs/cgroup/*/airtide-%s-%d", args[0], cmd.Process.Pid)
+		if left, _ := filepath.Glob(group); len(left) > 0 {
+			t.Errorf("left are %q", left)
+		}
+	}
+}

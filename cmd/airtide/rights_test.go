@@ -1,0 +1,100 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"airtide/internal/sys/privilege"
+)
+
+// liveVerbs are the verbs that give up rights themselves once they are attached.
+var liveVerbs = []string{"monitor", "record", "share hub", "share run", "tune"}
+
+// freeVerbs are the verbs that keep all rights, by the reason.
+var freeVerbs = map[string][]string{
+	"they change the kernel or start programs for as long as they run": {
+		"cc load", "cc unload", "cell run", "lab resume", "lab run", "timewarp build", "timewarp load", "timewarp run",
+		"timewarp set", "timewarp unload", "tune undo",
+	},
+	"they end at once and read only the kernel or sockets of airtide": {
+		"cc list", "cell status", "doctor", "share status", "timewarp status", "tune show",
+	},
+	"they read no file": {
+		"", "cc", "cell", "completion", "completion bash", "completion fish", "completion powershell", "completion zsh",
+		"help", "lab", "share", "share key", "timewarp",
+	},
+}
+
+func TestEveryVerbHasItsRights(t *testing.T) {
+	known := map[string]bool{}
+	for verb := range fileVerbs {
+		known[verb] = true
+	}
+	for _, verb := range liveVerbs {
+		known[verb] = true
+	}
+	for _, verbs := range freeVerbs {
+		for _, verb := range verbs {
+			known[verb] = true
+		}
+	}
+	eachVerb(t, func(t *testing.T, verb *cobra.Command, path []string, _ faultRow) {
+		if !known[strings.Join(path, " ")] {
+			t.Error("no list says which rights it needs: add it to fileVerbs, liveVerbs or freeVerbs")
+		}
+		v, reads := fileVerbs[strings.Join(path, " ")]
+		for _, name := range append(append([]string{v.when}, v.read...), v.write...) {
+			if reads && name != "" && verb.Flags().Lookup(name) == nil {
+				t.Errorf("fileVerbs names a flag %q that the verb does not have", name)
+			}
+		}
+	})
+}
+
+// A result of another person has a link to a file that only the reader may read.
+func TestAReadingVerbOpensNoOtherFile(t *testing.T) {
+	if privilege.Examine().Landlock == 0 {
+		t.Skip("this kernel has no Landlock")
+	}
+	secret := filepath.Join(t.TempDir(), "secret.json")
+	dir := resultOf(t, [2]float64{1, 2})
+	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "result.json"))
+	if err != nil || len(runs) == 0 {
+		t.Fatalf("no runs: %v", err)
+	}
+	text, err := os.ReadFile(runs[0])
+	if err == nil {
+		err = os.WriteFile(secret, text, 0o600)
+	}
+	if err == nil {
+		err = os.Remove(runs[0])
+	}
+	if err == nil {
+		err = os.Symlink(secret, runs[0])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, _ := run(t, "lab", "show", dir)
+	if !strings.Contains(stdout+stderr, "permission denied") {
+		t.Errorf("it follows a link out of the result:\n%s%s", stdout, stderr)
+	}
+	// The link may lead within the result.
+	inside := filepath.Join(dir, "moved.json")
+	if err := os.Rename(secret, inside); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(runs[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(inside, runs[0]); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, stderr, status := run(t, "lab", "show", dir); status != 0 {
+		t.Errorf("status %d of a link within the result:\n%s%s", status, stdout, stderr)
+	}
+}
