@@ -29,10 +29,6 @@ var kernelChecks = []check{
 		remedy: "sysctl net.core.bpf_jit_enable=1",
 	},
 	{
-		name: "unprivileged_bpf", group: groupKernel, probe: probeUnprivilegedBPF,
-		loss: "nothing: tracing needs privileges anyway", remedy: "",
-	},
-	{
 		name: "lockdown", group: groupKernel,
 		probe: func(*machine) finding { return lockdown(readText("/sys/kernel/security/lockdown")) },
 		needs: need(required, bpf, Monitor, Record, Share),
@@ -99,18 +95,6 @@ func probeJIT(*machine) finding {
 		return missing("switched off")
 	}
 	return ok("")
-}
-
-// probeUnprivilegedBPF reads the sysctl: 0 allows, 1 forbids until the next boot, 2 forbids until
-// an administrator changes it (Documentation/admin-guide/sysctl/kernel.rst).
-func probeUnprivilegedBPF(*machine) finding {
-	switch value := readText("/proc/sys/kernel/unprivileged_bpf_disabled"); value {
-	case "0":
-		return ok("allowed")
-	case "1", "2":
-		return missing("switched off (unprivileged_bpf_disabled = " + value + ")")
-	}
-	return unknown("kernel.unprivileged_bpf_disabled cannot be read")
 }
 
 // lockdown parses /sys/kernel/security/lockdown, which shows the current mode in brackets. In mode

@@ -16,9 +16,6 @@ import (
 	"airtide/internal/kernel/sockets/owner"
 )
 
-// kernelFunction is called for every segment of an open connection on every kernel since 2.6.
-const kernelFunction = "tcp_rcv_established"
-
 var bpfChecks = []check{
 	{
 		name: "bpf_memory_limit", group: groupBPF,
@@ -31,10 +28,6 @@ var bpfChecks = []check{
 		name: "bpf_array_mmap", group: groupBPF,
 		probe: probeMappedArray, needs: need(required, bpf, Monitor, Record, Share),
 		loss: "no samples can leave the kernel", remedy: "a kernel from 5.5 on",
-	},
-	{
-		name: "bpf_ringbuf", group: groupBPF, probe: probeRingBuffer,
-		loss: "nothing: samples use a cheaper path (bpf_array_mmap)", remedy: "a kernel from 5.8 on",
 	},
 	{
 		name: "bpf_probe_read_kernel", group: groupBPF,
@@ -90,18 +83,6 @@ var bpfChecks = []check{
 		needs: need(optional, bpf,
 			Share), loss: "traffic received by terminals is not limited", remedy: "a kernel from 6.6 on",
 	},
-	{
-		name: "fentry", group: groupBPF,
-		probe: func(m *machine) finding {
-			return m.judgeBPF(attachTracing(ebpf.AttachTraceFEntry, kernelFunction, emptyProgram()))
-		},
-		loss: "nothing: the programs do not use it", remedy: "a kernel from 5.5 on with the function tracer",
-	},
-	{
-		name: "kprobe", group: groupBPF,
-		probe: func(m *machine) finding { return m.judgeBPF(attachKprobe(), capSysAdmin) },
-		loss:  "nothing: the programs do not use it", remedy: "a kernel with CONFIG_KPROBES=y",
-	},
 }
 
 // probeMappedArray makes an array that user space can map, as for the monitor's rings.
@@ -111,14 +92,6 @@ func probeMappedArray(m *machine) finding {
 	})
 	if err == nil {
 		err = array.Close()
-	}
-	return m.judgeBPF(err)
-}
-
-func probeRingBuffer(m *machine) finding {
-	err := features.HaveMapType(ebpf.RingBuf)
-	if err == nil {
-		err = features.HaveProgramHelper(ebpf.RawTracepoint, asm.FnRingbufReserve)
 	}
 	return m.judgeBPF(err)
 }
@@ -229,28 +202,6 @@ func attachTCX() error {
 	l, err := link.AttachTCX(link.TCXOptions{Interface: loopback, Program: prog, Attach: ebpf.AttachTCXEgress})
 	if err != nil {
 		return fmt.Errorf("attaching to a device: %w", err)
-	}
-	return l.Close()
-}
-
-// kprobeSource exists on every kernel with kprobes from 4.17 on. Without it the library looks for
-// tracefs, which may be unmounted.
-const kprobeSource = "/sys/bus/event_source/devices/kprobe"
-
-func attachKprobe() error {
-	if _, err := os.Stat(kprobeSource); err != nil {
-		return fmt.Errorf("%w: %w", ebpf.ErrNotSupported, err)
-	}
-	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "airtide_doctor", Type: ebpf.Kprobe, License: "GPL", Instructions: emptyProgram(),
-	})
-	if err != nil {
-		return fmt.Errorf("loading a kprobe program: %w", err)
-	}
-	defer prog.Close()
-	l, err := link.Kprobe(kernelFunction, prog, &link.KprobeOptions{TraceFSPrefix: "airtide_doctor"})
-	if err != nil {
-		return fmt.Errorf("attaching to %s: %w", kernelFunction, err)
 	}
 	return l.Close()
 }

@@ -40,7 +40,7 @@ type check struct {
 
 // registry joins the tables of the groups.
 func registry() []check {
-	return slices.Concat(kernelChecks, capabilityChecks(), tracepointChecks(), bpfChecks, socketChecks, networkChecks(),
+	return slices.Concat(kernelChecks, capabilityChecks(), restrictionChecks, tracepointChecks(), bpfChecks, socketChecks, networkChecks(),
 		machineChecks, timewarpChecks, toolChecks())
 }
 
@@ -91,20 +91,9 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 		report.Checks = append(report.Checks, Result{
 			Name: c.name, Group: c.group, Status: f.status, Detail: f.detail, Loss: c.loss, Remedy: c.remedy,
 			Values:   append([]string{}, f.values...),
-			NeededBy: builtOnly(c.needs),
+			NeededBy: append([]Need{}, c.needs...),
 		})
 	}
 	report.judgeVerbs()
 	return report, nil
-}
-
-// builtOnly leaves out the needs of verbs that this build does not have.
-func builtOnly(needs []Need) []Need {
-	kept := []Need{}
-	for _, n := range needs {
-		if slices.ContainsFunc(verbTable, func(v verb) bool { return v.name == n.Verb && v.built }) {
-			kept = append(kept, n)
-		}
-	}
-	return kept
 }

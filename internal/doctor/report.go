@@ -56,8 +56,6 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 func (r *Report) judgeVerbs() {
 	r.Verbs = nil
 	for _, v := range verbTable {
-		if v.built {
-			r.Verbs = append(r.Verbs, v.judge(r.Checks))
-		}
+		r.Verbs = append(r.Verbs, v.judge(r.Checks))
 	}
 }

@@ -53,15 +53,15 @@ func TestJSONNames(t *testing.T) {
 
 func TestCheckNames(t *testing.T) {
 	want := strings.Fields(`
-		btf bpf_jit unprivileged_bpf lockdown loadable_modules kernel_headers clock_source cgroup_v2
+		btf bpf_jit lockdown loadable_modules kernel_headers clock_source cgroup_v2
 		cap_bpf cap_perfmon cap_net_admin cap_net_raw cap_sys_admin cap_sys_nice cap_sys_ptrace cap_sys_module
-		cap_sys_resource
+		cap_sys_resource seccomp_filters landlock
 		tp_btf tp_btf_trusted raw_tp raw_tp_test_run tcp_probe inet_sock_set_state tcp_destroy_sock tcp_retransmit_skb
 		tcp_cong_state_set tcp_receive_reset tcp_send_reset tcp_rcv_space_adjust tcp_retransmit_result
 		tcp_retransmit_synack tcp_rcvbuf_grow tcp_sendmsg_locked
-		bpf_memory_limit bpf_array_mmap bpf_ringbuf bpf_probe_read_kernel bpf_skc_to_tcp_sock iter_tcp sock_ops
+		bpf_memory_limit bpf_array_mmap bpf_probe_read_kernel bpf_skc_to_tcp_sock iter_tcp sock_ops
 		sock_ops_attach iter_tcp_setsockopt
-		struct_ops struct_ops_link tcx fentry kprobe
+		struct_ops struct_ops_link tcx
 		inet_diag tcp_info congestion_controls cubic bbr max_pacing_rate tcp_rto_max_ms tcp_rto_min_us
 		sysctl_tcp_rto_min_us
 		network_namespace veth bridge macvtap tap tun qdisc_netem qdisc_fq qdisc_tbf qdisc_htb qdisc_clsact

@@ -122,23 +122,17 @@ func probeTracepoint(m *machine, name string) finding {
 
 // attachTypedTracepoint attaches a program with typed arguments (tp_btf; Linux 5.5) for a moment.
 func attachTypedTracepoint(name string, program asm.Instructions) error {
-	return attachTracing(ebpf.AttachTraceRawTp, name, program)
-}
-
-// attachTracing attaches a program of type tracing to a target that is found by its type, for a
-// moment.
-func attachTracing(how ebpf.AttachType, target string, program asm.Instructions) error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "airtide_doctor", Type: ebpf.Tracing, AttachType: how, AttachTo: target,
+		Name: "airtide_doctor", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: name,
 		License: "GPL", Instructions: program,
 	})
 	if err != nil {
-		return fmt.Errorf("loading a tracing program for %s: %w", target, err)
+		return fmt.Errorf("loading a tracing program for %s: %w", name, err)
 	}
 	defer prog.Close()
 	l, err := link.AttachTracing(link.TracingOptions{Program: prog})
 	if err != nil {
-		return fmt.Errorf("attaching to %s: %w", target, err)
+		return fmt.Errorf("attaching to %s: %w", name, err)
 	}
 	return l.Close()
 }

@@ -5,7 +5,7 @@ import "slices"
 // Verb names a command of the program.
 type Verb string
 
-// The verbs of the program. Checks may already name verbs that this build does not have.
+// The verbs of the program.
 const (
 	Doctor   Verb = "doctor"
 	Monitor  Verb = "monitor"
@@ -21,7 +21,6 @@ const (
 	Tune     Verb = "tune"
 	Share    Verb = "share"
 	Timewarp Verb = "timewarp"
-	Diagnose Verb = "diagnose"
 )
 
 // way is a method of a verb, such as BPF or inet_diag; "" means all methods.
@@ -34,9 +33,8 @@ const (
 
 // verb is a row of the table of verbs.
 type verb struct {
-	name  Verb
-	built bool // this build has it; the report leaves the others out
-	ways  []wayOf
+	name Verb
+	ways []wayOf
 }
 
 // wayOf is a way of a verb, with its disadvantage against the first way.
@@ -53,24 +51,22 @@ var observing = []wayOf{
 	},
 }
 
-// verbTable lists the verbs, the best way first. A new verb sets built here and names itself in the
-// checks' needs.
+// verbTable lists the verbs, the best way first. A new verb names itself in the checks' needs.
 var verbTable = []verb{
-	{name: Doctor, built: true},
-	{name: Monitor, built: true, ways: observing},
-	{name: Record, built: true, ways: observing},
-	{name: Info, built: true},
-	{name: Export, built: true},
-	{name: Plot, built: true},
-	{name: Packets, built: true},
-	{name: Fairness, built: true},
-	{name: Cell, built: true},
-	{name: Lab, built: true},
-	{name: CC, built: true, ways: []wayOf{{bpf, ""}}},
-	{name: Tune, built: true, ways: []wayOf{{bpf, ""}}},
-	{name: Share, built: true, ways: []wayOf{{bpf, ""}}},
-	{name: Timewarp, built: true},
-	{name: Diagnose},
+	{name: Doctor},
+	{name: Monitor, ways: observing},
+	{name: Record, ways: observing},
+	{name: Info},
+	{name: Export},
+	{name: Plot},
+	{name: Packets},
+	{name: Fairness},
+	{name: Cell},
+	{name: Lab},
+	{name: CC, ways: []wayOf{{bpf, ""}}},
+	{name: Tune, ways: []wayOf{{bpf, ""}}},
+	{name: Share, ways: []wayOf{{bpf, ""}}},
+	{name: Timewarp},
 }
 
 // Level is the importance of a check for a verb.

@@ -25,7 +25,7 @@ func resultsWith(changed map[string]Status) []Result {
 			Status:   OK,
 			Loss:     c.loss,
 			Remedy:   c.remedy,
-			NeededBy: builtOnly(c.needs),
+			NeededBy: append([]Need{}, c.needs...),
 		}
 		if s, found := changed[c.name]; found {
 			r.Status = s
