@@ -8,7 +8,14 @@ LDFLAGS := -s -w -X main.release=$(RELEASE) -X main.commit=$(COMMIT) -X main.dat
 # grpcnotrace leaves out grpc's trace pages. Their templates call methods by name, and then the
 # linker keeps every method.
 TAGS := grpcnotrace
-BUILD := CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)'
+# The same sources give the same bytes in each folder, whatever the environment of the builder has.
+# Without version control in the binary, files that are no part of it do not count either.
+BUILD := CGO_ENABLED=0 GOFLAGS= GOAMD64=v1 GOARM64=v8.0 GOEXPERIMENT= GOFIPS140=off \
+	$(GO) build -trimpath -buildvcs=false -tags $(TAGS) -ldflags '$(LDFLAGS)'
+# The time of all files in packages: that of the commit.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+# Without a release, a version that is older than the first one and rises with each day.
+SNAPSHOT = 0.0.0~git$(shell date -u -d @$(SOURCE_DATE_EPOCH) +%Y%m%d).$(or $(shell git rev-parse --short=12 HEAD 2>/dev/null),unknown)
 ARCHS ?= amd64 arm64
 OUT ?= demo-out
 
@@ -26,8 +33,12 @@ dist: build ## static binaries, .deb, .rpm, SBOM and checksums for amd64 and arm
 	for arch in $(ARCHS); do \
 		GOOS=linux GOARCH=$$arch $(BUILD) -o dist/airtide-linux-$$arch ./cmd/airtide || exit 1; \
 	done
-	ARCHS='$(ARCHS)' scripts/dist $(or $(RELEASE),0.0.0+git.$(or $(firstword $(subst +, ,$(COMMIT))),unknown))
+	ARCHS='$(ARCHS)' scripts/dist $(or $(RELEASE),$(SNAPSHOT))
 	ls -l dist
+
+.PHONY: sign
+sign: ## signs dist/SHA256SUMS with KEY, which is made if it is missing
+	scripts/sign $(or $(KEY),$(error give the file of the key: make sign KEY=FILE))
 
 .PHONY: install
 install: build ## program, man pages, completions and units below PREFIX (/usr/local), within DESTDIR
@@ -51,6 +62,10 @@ check: ## build, lint and the tests that need no root (4 minutes with empty cach
 .PHONY: size
 size: ## what takes the space in the binary; fails above 32 MB
 	TAGS=$(TAGS) scripts/size
+
+.PHONY: vuln
+vuln: ## known vulnerabilities in what is linked (needs vuln.go.dev)
+	scripts/vuln
 
 .PHONY: lint
 lint: ## format and static checks of Go, C and shell
@@ -78,6 +93,10 @@ test-kernels: setup ## airtide on Debian's kernels in qemu (KERNELS='-guests 6.1
 test-dist: ## installs, uses and removes the .deb on a bare Debian (needs a mirror)
 	$(MAKE) dist ARCHS=$(shell $(GO) env GOARCH)
 	scripts/test-dist
+
+.PHONY: test-release
+test-release: ## builds everything twice in different folders: all bytes must be equal; signs it and verifies
+	scripts/test-release
 
 .PHONY: test-timewarp
 test-timewarp: setup-run build ## accelerated time on Debian's kernels in qemu (an hour)
