@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -46,7 +47,7 @@ func Build(ctx context.Context, folder string) (Programs, error) {
 }
 
 // Record runs the situation and records both ends into a file.
-func (s *Situation) Record(ctx context.Context, p Programs, seed uint64, path string, flags ...string) error {
+func (s *Situation) Record(ctx context.Context, p Programs, seed uint64, path string) error {
 	folder, err := os.MkdirTemp("", "airtide-cause-")
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (s *Situation) Record(ctx context.Context, p Programs, seed uint64, path st
 	if err := json.NewDecoder(out).Decode(&machines); err != nil {
 		return fmt.Errorf("starting the cell: %w\n%s", err, stderr.String())
 	}
-	return s.traffic(ctx, p, &machines, path, flags)
+	return s.traffic(ctx, p, &machines, path)
 }
 
 // machines is what cell run --json prints.
@@ -95,7 +96,7 @@ func (m *machines) named(name string) machine {
 }
 
 // traffic runs server, recorder and client.
-func (s *Situation) traffic(ctx context.Context, p Programs, m *machines, path string, flags []string) error {
+func (s *Situation) traffic(ctx context.Context, p Programs, m *machines, path string) error {
 	client, server := m.named("client"), m.named("server")
 	plan, err := json.Marshal(&s.Plan)
 	if err != nil {
@@ -114,37 +115,65 @@ func (s *Situation) traffic(ctx context.Context, p Programs, m *machines, path s
 		return err
 	}
 	defer stop(serve)
-	record := exec.CommandContext(ctx, p.Airtide, append([]string{
-		"record", "-f", "-o", path, "--netns", client.Namespace, "--netns", server.Namespace,
-	}, flags...)...)
-	var complaint bytes.Buffer
-	record.Stderr = &complaint
-	if err := record.Start(); err != nil {
+	finish, err := startRecorders(ctx, p, path, m)
+	if err != nil {
 		return err
-	}
-	if err := begun(ctx, path); err != nil {
-		stop(record)
-		return fmt.Errorf("%w: %s", err, complaint.String())
 	}
 	if s.Background != "" {
 		background := exec.CommandContext(ctx, "sh", "-c", s.Background)
-		background.Env = append(os.Environ(), "CLIENT="+client.Namespace, "SERVER="+server.Namespace,
+		background.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		background.Env = append(os.Environ(), "OTHER="+m.named("other").Namespace,
 			"ADDRESS="+server.Address, "TRAFFIC="+p.Traffic)
 		if err := background.Start(); err != nil {
-			stop(record)
-			return err
+			return errors.Join(err, finish())
 		}
-		defer stop(background)
+		defer func() {
+			_ = syscall.Kill(-background.Process.Pid, syscall.SIGKILL)
+			_ = background.Wait()
+		}()
 	}
 	out, err := in(client, p.Traffic, "client", server.Address, string(plan)).CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("traffic: %w: %s", err, out)
 	}
 	time.Sleep(300 * time.Millisecond) // the last segments
-	_ = record.Process.Signal(os.Interrupt)
-	return errors.Join(err, record.Wait())
+	return errors.Join(err, finish())
 }
 
+// PolledSuffix is behind the name of a recording that polled the client beside the other one.
+const PolledSuffix = ".polled"
+
+// startRecorders records both ends by BPF, and the client by polling. finish ends the recordings.
+func startRecorders(ctx context.Context, p Programs, path string, m *machines) (finish func() error, err error) {
+	client := m.named("client").Namespace
+	server := m.named("server").Namespace
+	recorders := []*exec.Cmd{
+		exec.CommandContext(ctx, p.Airtide, "record", "-f", "--source", "bpf", "-o", path, "--netns", client, "--netns",
+			server),
+		exec.CommandContext(ctx, "ip", "netns", "exec", client, p.Airtide, "record", "-f", "--source", "diag", "-o",
+			path+PolledSuffix),
+	}
+	finish = func() error {
+		var all error
+		for _, r := range recorders {
+			if r.Process != nil {
+				_ = r.Process.Signal(os.Interrupt)
+				all = errors.Join(all, r.Wait())
+			}
+		}
+		return all
+	}
+	for i, r := range recorders {
+		_ = os.Remove([]string{path, path + PolledSuffix}[i])
+		if err := r.Start(); err != nil {
+			return nil, errors.Join(err, finish())
+		}
+		if err := begun(ctx, []string{path, path + PolledSuffix}[i]); err != nil {
+			return nil, errors.Join(fmt.Errorf("%v: %w", r.Args, err), finish())
+		}
+	}
+	return finish, nil
+}
 func startReady(cmd *exec.Cmd) error {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
