@@ -4,6 +4,8 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,5 +73,67 @@ func limitIs(t *testing.T, path, address, want string) {
 	}
 	if text := mustRun(t, "info", path); !strings.Contains(text, strings.Split(want, "|")[0]+" ") {
 		t.Errorf("info prints no %q\n%s", want, text)
+	}
+}
+
+// A command is observed without a file, and its exit status is passed on. With -o the recording is
+// kept.
+func TestDiagnoseExplainsTheConnectionsOfACommand(t *testing.T) {
+	for _, source := range []string{"bpf", "diag"} {
+		t.Run(source, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "kept.atr")
+			exe, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			script := self + "=transfer " + exe + "; exit 7"
+			stdout, stderr, status := run(t, "diagnose", "--source", source, "-o", path, "--", "sh", "-c", script)
+			if status != 7 || !strings.Contains(stdout, "limited by application") {
+				t.Errorf("status %d, want 7 and the limit application: %s%s", status, stdout, stderr)
+			}
+			doubt := strings.Contains(stdout, "less certain: the source polls")
+			if polls := source == "diag"; doubt != polls {
+				t.Errorf("it doubts a polling source: %t\n%s", doubt, stdout)
+			}
+			if r := info(t, path); r.Totals.Flows != 2 {
+				t.Errorf("the kept recording has %d flows, want both ends", r.Totals.Flows)
+			}
+		})
+	}
+}
+
+// The first answer comes within 3 s, and Ctrl-C ends with a last one.
+func TestDiagnoseLiveAnswersWhileConnectionsLast(t *testing.T) {
+	stop := make(chan bool)
+	go busyTraffic(stop)
+	defer close(stop)
+	cmd := airtide("diagnose", "--live", "--json", "--host", "127.0.0.1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	answers := json.NewDecoder(out)
+	for range 2 {
+		var answer struct {
+			Connections []struct {
+				Limit  string
+				Shares []struct{ Share float64 }
+			}
+		}
+		if err := answers.Decode(&answer); err != nil {
+			t.Fatal(err)
+		}
+		if len(answer.Connections) == 0 || answer.Connections[0].Limit == "" {
+			t.Errorf("the answer has no limit: %+v", answer)
+		}
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	_, _ = io.Copy(io.Discard, out)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("Ctrl-C: %v", err)
 	}
 }

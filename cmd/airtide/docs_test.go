@@ -147,8 +147,10 @@ func TestShownCommandsAreUnderstood(t *testing.T) {
 func (s shownCommand) runsAnywhere() bool {
 	line := strings.Join(s.args, " ")
 	switch s.args[0] {
-	case "plot", "export", "diagnose":
+	case "plot", "export":
 		return true
+	case "diagnose":
+		return !strings.Contains(line, "--live") && !slices.Contains(s.args, "--")
 	case "packets":
 		return !strings.Contains(line, "packets -")
 	case "info":

@@ -55,7 +55,7 @@ func (p *phase) windowBps() float64 { return p.cwnd.mean() * p.mss() * 8 / p.rtt
 
 // next is the next step and its expected effect in numbers.
 func (p *phase) next(l Limit) string {
-	now := rate(p.rateBps())
+	now := rate(max(p.rateBps(), p.receiveBps()))
 	switch l {
 	case Application:
 		return fmt.Sprintf("Look at the sending program: the congestion window would allow %s, and it sends %s.",
@@ -69,8 +69,8 @@ func (p *phase) next(l Limit) string {
 		return fmt.Sprintf("Write each message at once or set TCP_NODELAY: an exchange takes %s now, and about "+
 			"the RTT of %s then.", milliseconds(turn*1e6), milliseconds(p.baseUs))
 	case ReceivingApplication:
-		return fmt.Sprintf("Look at the receiving program: it reads %s. More buffer does not help; the congestion "+
-			"window would allow %s.", now, rate(p.windowBps()))
+		return fmt.Sprintf("Look at the receiving program: it reads %s, and data waits for it. More buffer "+
+			"does not raise the rate.", now)
 	case ReceiveWindow:
 		return p.nextReceiveWindow()
 	case SendBuffer:

@@ -54,17 +54,21 @@ type bin struct {
 	stalls  int32
 
 	// Events.
-	timeouts       int32
-	timeoutUs      int64 // sum of the RTOs that ran out
-	reductions     int32 // of cwnd, other than by timeouts and local congestion
-	rankSum        float64
-	ranks          int32
-	localRefusals  int32
-	reorderings    int32
-	undos          int32
-	zeroWindows    int32
-	ownZeroWindows int32
-	fast           int32 // segments sent again by fast retransmit
+	timeouts   int32
+	timeoutUs  int64 // sum of the RTOs that ran out
+	reductions int32 // of cwnd, other than by timeouts and local congestion
+	rankSum    float64
+	ranks      int32
+	// Congestion windows at reductions outside the first slow start: sum and sum of squares.
+	cutSum, cutSquares float64
+	cutRttUs           float64 // sum of the RTTs at them
+	cuts               int32
+	localRefusals      int32
+	reorderings        int32
+	undos              int32
+	zeroWindows        int32
+	ownZeroWindows     int32
+	fast               int32 // segments sent again by fast retransmit
 }
 
 // extremes are the least, greatest and mean value of a level. Single precision halves the memory of
@@ -147,6 +151,10 @@ func (b *bin) merge(o *bin) {
 	b.reductions += o.reductions
 	b.rankSum += o.rankSum
 	b.ranks += o.ranks
+	b.cutSum += o.cutSum
+	b.cutSquares += o.cutSquares
+	b.cutRttUs += o.cutRttUs
+	b.cuts += o.cuts
 	b.localRefusals += o.localRefusals
 	b.reorderings += o.reorderings
 	b.undos += o.undos

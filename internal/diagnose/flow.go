@@ -198,8 +198,8 @@ func (f *flow) spend(b *bin, s *sample, elapsed int64) {
 }
 
 const (
-	// A silence of stallRtts round trips and stallNs is a pause of the path if the packets after it
-	// had waited for stallShare of it.
+	// A silence of stallRtts least round trips and leastStall is a pause of the path if the packets
+	// after it had waited for stallShare of it. It is longer than a smoothed round trip, too.
 	stallRtts  = 3
 	leastStall = int64(50e6)
 	stallShare = 0.6
@@ -209,7 +209,8 @@ const (
 // for most of the silence.
 func (f *flow) pause(b *bin, s *sample) {
 	silence := s.timeNs - f.last.timeNs
-	if silence > leastStall && silence > stallRtts*1000*s.srtt && f.last.unacked > 0 && s.srtt > 0 {
+	long := silence > leastStall && silence > stallRtts*1000*f.baseRtt && silence > 1200*s.srtt
+	if long && f.last.unacked > 0 && s.srtt > 0 {
 		f.silentNs = silence
 		f.silenceEndNs = s.timeNs
 		return
@@ -416,6 +417,13 @@ func (f *flow) reduction(b *bin, s *sample) {
 		return
 	}
 	b.reductions++
+	if f.last.ssthresh != tcp.Absent && f.last.cwnd > 0 {
+		cwnd := float64(f.last.cwnd)
+		b.cutSum += cwnd
+		b.cutSquares += cwnd * cwnd
+		b.cutRttUs += float64(max(0, s.rtt))
+		b.cuts++
+	}
 	if values := f.epoch.Values; len(values) >= leastRankValues && s.rtt > 0 {
 		below := 0.0
 		for _, v := range values {

@@ -15,7 +15,9 @@ type phase struct {
 	// Shares of time by the chronographs and the timers.
 	rwnd, sndbuf, silence, stalled float64
 	rttUs                          float64 // median of the bins' means
-	baseUs                         float64
+	// exchanges is the share of bins in which data went both ways.
+	exchanges float64
+	baseUs    float64
 }
 
 func (f *flow) phase(bins []bin) *phase {
@@ -32,6 +34,11 @@ func (f *flow) phase(bins []bin) *phase {
 	p.silence = min(1, float64(p.timeoutUs)*1000/length)
 	p.stalled = min(1, float64(p.stallNs)/length)
 	p.baseUs = float64(f.baseRtt)
+	for i := range bins {
+		if bins[i].ackedBytes > 0 && bins[i].receivedBytes > 0 {
+			p.exchanges += 1 / float64(len(bins))
+		}
+	}
 	p.rttUs = medianOf(bins, func(b *bin) float64 { return b.rtt.mean() })
 	return p
 }
@@ -66,25 +73,45 @@ func (p *phase) receiveBps() float64 { return float64(p.receivedBytes) * 8 / p.s
 // queueUs is the median of the RTT above its least value, in µs.
 func (p *phase) queueUs() float64 { return math.Max(0, p.rttUs-p.baseUs) }
 
-// spread is the coefficient of variation of the rate between bins, outside slow start.
+// spreadNs is the least time over which rates are compared.
+const spreadNs = int64(400e6)
+
+// spread is the coefficient of variation of the rate, outside slow start and recovery.
 func (p *phase) spread() float64 {
 	var sum, squares, weight float64
+	var length, acked float64
 	for i := range p.bins {
 		b := &p.bins[i]
 		if b.reductions > 0 || b.slowStart > b.samples/2 {
 			continue
 		}
-		length := float64(b.lengthNs())
-		rate := float64(b.ackedBytes) / length
+		length += float64(b.lengthNs())
+		acked += float64(b.ackedBytes)
+		if length < float64(spreadNs) {
+			continue
+		}
+		rate := acked / length
 		sum += rate * length
 		squares += rate * rate * length
 		weight += length
+		length = 0
+		acked = 0
 	}
 	if weight == 0 || sum == 0 {
 		return 0
 	}
 	mean := sum / weight
 	return math.Sqrt(math.Max(0, squares/weight-mean*mean)) / mean
+}
+
+// cutSpread is the coefficient of variation of the window at its reductions. A queue overflows at
+// about the same window each time; random loss does not care.
+func (p *phase) cutSpread() float64 {
+	if p.cuts == 0 {
+		return 0
+	}
+	mean := p.cutSum / float64(p.cuts)
+	return math.Sqrt(math.Max(0, p.cutSquares/float64(p.cuts)-mean*mean)) / mean
 }
 
 // group is the class of a bin by which the time is cut into phases.
@@ -122,6 +149,9 @@ func (b *bin) group() group {
 		}
 	}
 	quiet := b.ns[condIdle] + b.ns[condEmpty]
+	if b.sndbufUs == 0 && b.chrono {
+		quiet += b.ns[condBuffer]
+	}
 	if quiet > length/2 {
 		return groupQuiet
 	}

@@ -73,15 +73,22 @@ const (
 	silentShare  = 0.12 // of the time spent waiting for retransmission timers
 	stalledShare = 0.08 // of the time in pauses of the path
 	windowShare  = 0.5  // of the active time with a full receive window
+	leastBuffer  = 0.04 // of that time by the kernel's clock
 	bufferShare  = 0.4  // of the active time with a full send buffer
 	partialShare = 0.2  // of the active time with a part of a segment waiting
 	quietShare   = 0.5  // of the time without data to send
 	turnShare    = 0.25 // of the time explained by round trips of requests
 	deviceShare  = 0.4  // of the active time with data behind the device's queue
+	pacedWindow  = 0.97 // of the rate that the window allows: above, pacing does not limit
 	pacedShare   = 0.5  // of the active time with data and room in the window
 	readerWindow = 0.8  // mean window over the greatest: below, the reader lags
-	varyingRate  = 0.22 // coefficient of variation
+	windowFull   = 0.3  // of the active time with a full congestion window
+	steadyWindow = 0.9  // mean window over the greatest: above, closed windows do not count
+	readerQueue  = 0.3  // unread data over the window and it: below, the reader keeps up
+	varyingRate  = 0.18 // coefficient of variation
 	shallowRank  = 0.8  // of the RTT at a reduction
+	evenCuts     = 0.55 // variation of the window at reductions: below, a queue overflows
+	leastCuts    = 3    // reductions for a variation
 	youngRtts    = 15   // round trips of a transfer that may end in slow start
 )
 
@@ -113,10 +120,10 @@ func receiveLimit(p *phase) *match {
 	}
 	limit := ReceiveWindow
 	full := p.window.mean() / math.Max(1, float64(p.window.greatest))
-	if p.zeroWindows > 0 || full < readerWindow {
+	if full < readerWindow || p.zeroWindows > 0 && full < steadyWindow {
 		limit = ReceivingApplication
 	}
-	m := verdict(limit, share > 0.8*p.active() && (full > 0.9 || full < 0.7 || p.zeroWindows > 0)).
+	m := verdict(limit, share > 0.8*p.active() && (full > steadyWindow || full < 0.7)).
 		because("rwnd_limited_us", "the peer's window was full for %s of the time", percent(share)).
 		because("send_window_bytes", "the window was %s on average and %s at most", bytes(p.window.mean()),
 			bytes(float64(p.window.greatest)))
@@ -126,8 +133,17 @@ func receiveLimit(p *phase) *match {
 	return m
 }
 
+// bufferFull is the share of time with a full send buffer. The buffer that the kernel grows by
+// itself is always nearly full, so its own clock must have seen it, too.
+func (p *phase) bufferFull() float64 {
+	if p.chrono && p.sndbuf < leastBuffer*p.share[condBuffer] {
+		return 0
+	}
+	return p.share[condBuffer]
+}
+
 func sendBuffer(p *phase) *match {
-	share := math.Max(p.share[condBuffer], p.sndbuf)
+	share := math.Max(p.bufferFull(), p.sndbuf)
 	if share < bufferShare*p.active() || p.share[condIdle] > quietShare {
 		return nil
 	}
@@ -147,7 +163,7 @@ func nagle(p *phase) *match {
 }
 
 func application(p *phase) *match {
-	quiet := p.share[condIdle] + p.share[condEmpty]
+	quiet := p.share[condIdle] + p.share[condEmpty] + p.share[condBuffer] - p.bufferFull()
 	if quiet < quietShare {
 		return nil
 	}
@@ -155,6 +171,10 @@ func application(p *phase) *match {
 		return verdict(RoundTrips, waits > 2*turnShare).
 			because("received_bytes", "%d times the peer's data came after own data", p.turns).
 			because("rtt_us", "a round trip takes %s: %s of the time", milliseconds(p.rttUs), percent(min(1, waits)))
+	}
+	if p.flow.polled && p.exchanges > 0.5 && p.inFlight.mean() < 3 {
+		return verdict(RoundTrips, false).
+			because("received_bytes", "data went both ways in %s of the polls' intervals", percent(p.exchanges))
 	}
 	limit := Application
 	if p.share[condIdle] > 0.9 && p.ackedBytes < 1448*(1+p.lengthNs()/1e9) {
@@ -178,9 +198,12 @@ func pacing(p *phase) *match {
 	if p.share[condPaced]+p.share[condDevice] < pacedShare*p.active() || p.pacing.count == 0 {
 		return nil
 	}
-	steady := float64(p.pacing.greatest) <= 1.02*float64(p.pacing.least)
+	steady := p.pacing.mean() >= 0.97*float64(p.pacing.greatest)
 	if p.flow.cc == "bbr" && !steady {
 		return bbr(p)
+	}
+	if p.pacing.mean() > pacedWindow*p.windowBps() {
+		return nil // data waits for a moment, between two acknowledgements
 	}
 	return verdict(Pacing, steady).
 		because("pacing_rate_bps", "the pacing rate was %s, and %s were acknowledged", rate(p.pacing.mean()),
@@ -235,8 +258,15 @@ func slowStart(p *phase) *match {
 // noQueueUs is the longest queueing that does not count.
 func (p *phase) noQueueUs() float64 { return math.Min(15_000, math.Max(3_000, p.baseUs/4)) }
 
+// fills reports whether a queue was full when the window was reduced. The median RTT does not show
+// it if the window needs long to grow again.
+func (p *phase) fills() bool {
+	return p.cuts > 0 && p.cutRttUs/float64(p.cuts)-p.baseUs > p.noQueueUs() &&
+		p.rankSum > shallowRank*float64(p.ranks)
+}
+
 func noQueue(p *phase) *match {
-	if p.queueUs() >= p.noQueueUs() {
+	if p.queueUs() >= p.noQueueUs() || p.fills() {
 		return nil
 	}
 	flat := func(m *match) *match {
@@ -254,12 +284,14 @@ func noQueue(p *phase) *match {
 			because("cwnd_packets", "the window stood at %.0f packets, full and without a reduction", p.cwnd.greatest))
 	case p.reductions == 0:
 		return nil
-	case rank > shallowRank:
-		return flat(verdict(ShallowQueue, p.ranks > 3).
+	case rank > shallowRank || p.cuts >= leastCuts && p.cutSpread() < evenCuts:
+		return flat(verdict(ShallowQueue, p.cuts > leastCuts && rank > shallowRank).
 			because("rtt_us", "at its %d reductions the RTT was higher than at %s of the other times", p.reductions,
-				percent(rank)))
+				percent(rank)).
+			because("cwnd_packets", "the window varied by %s between them", percent(p.cutSpread())))
 	}
-	return flat(verdict(RandomLoss, p.ranks > 3 && rank < 0.65).
+	return flat(verdict(RandomLoss, p.cuts > leastCuts && rank < 0.65 && p.cutSpread() > 1.2*evenCuts).
+		because("cwnd_packets", "the window varied by %s between the reductions", percent(p.cutSpread())).
 		because("retransmits_packets", "%d packets of %d were sent again, and the window was reduced %s", p.retrans,
 			p.deliveredPackets, units.Count(int64(p.reductions), "time")))
 }
@@ -268,7 +300,7 @@ func noQueue(p *phase) *match {
 func longQueue(p *phase) bool { return p.queueUs() > math.Max(100_000, 2.5*p.baseUs) }
 
 func queue(p *phase) *match {
-	if p.rttUs == 0 || p.share[condWindow] < 0.3*p.active() {
+	if p.queueUs() < p.noQueueUs() && !p.fills() || p.share[condWindow]+p.share[condPaced] < windowFull*p.active() {
 		return nil
 	}
 	spread := p.spread()
@@ -289,7 +321,8 @@ func queue(p *phase) *match {
 
 func reader(p *phase) *match {
 	queued := float64(p.queuedSamples) / math.Max(1, float64(p.receiveQueued.count))
-	if queued < 0.5 && p.ownZeroWindows == 0 {
+	waits := p.receiveQueued.mean() / math.Max(1, p.receiveQueued.mean()+p.receiveWindow.mean())
+	if (queued < 0.5 || waits < readerQueue) && p.ownZeroWindows == 0 {
 		return nil
 	}
 	m := verdict(ReceivingApplication, queued > 0.7 || p.ownZeroWindows > 1).
@@ -330,12 +363,21 @@ func gaps(p *phase) *match {
 			percent(share))
 }
 
+// unscaledWindow is the greatest window in bytes without window scaling (RFC 7323).
+const unscaledWindow = 65535
+
 func peer(p *phase) *match {
-	m := verdict(SenderOrNetwork, true).
+	// Without window scaling the peer sees at most unscaledWindow, whatever this end records.
+	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
+	unscaled := p.receiveWindow.mean() > unscaledWindow && need > 0.7*unscaledWindow && need < 1.1*unscaledWindow
+	m := verdict(SenderOrNetwork, !unscaled).
 		because("received_bytes", "%s came in", rate(p.receiveBps())).
 		because("receive_window_bytes", "the window of %s had room, and the program read at once",
 			bytes(p.receiveWindow.mean()))
 	m.or = []Limit{Application, SendBuffer, CwndBound, Pacing, OwnQueue, Capacity, NetworkQueue}
+	if unscaled {
+		m.or = append(m.or, ReceiveWindow)
+	}
 	return m
 }
 

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"airtide/internal/tcp"
@@ -69,6 +70,7 @@ func TestRules(t *testing.T) {
 			s.set(values{tcp.SendBufferBytes: 40_000, tcp.SendMemoryBytes: 38_000})
 			s.run(length, func(int64) {
 				s.sends(2)
+				s.grow(values{tcp.SndbufLimitedUs: 2000})
 				s.set(values{tcp.InFlightPackets: 12, tcp.CwndLimited: 0,
 					tcp.WrittenBytes: s.row.Values[tcp.SentBytes]})
 			})
@@ -91,11 +93,18 @@ func TestRules(t *testing.T) {
 		}},
 		{CwndBound, func(s *scene) { s.run(length, func(int64) { s.sends(5) }) }},
 		{RandomLoss, func(s *scene) {
+			cwnd := int64(20)
 			s.run(length, func(i int64) {
 				s.sends(3)
-				s.set(values{tcp.RttUs: 40_000 + i*7919%1000, tcp.CwndPackets: 20 + i%40,
-					tcp.InFlightPackets: 20 + i%40})
-				s.recover(i%40 == 39)
+				lost := slices.Contains([]int64{0, 5, 12, 75}, i%97)
+				cwnd++
+				s.set(values{
+					tcp.RttUs: 40_000 + i*7919%1000, tcp.CwndPackets: cwnd, tcp.InFlightPackets: cwnd,
+				})
+				s.recover(lost)
+				if lost {
+					cwnd = 5
+				}
 			})
 		}},
 		{ShallowQueue, func(s *scene) {
@@ -155,7 +164,11 @@ func TestRules(t *testing.T) {
 			})
 		}},
 		{ReceivingApplication, func(s *scene) {
-			s.receives(length, func(int64) { s.set(values{tcp.ReadBytes: s.row.Values[tcp.ReceivedBytes] - 9000}) })
+			s.receives(length, func(int64) {
+				s.set(values{
+					tcp.ReadBytes: s.row.Values[tcp.ReceivedBytes] - 9000, tcp.ReceiveWindowBytes: 10_000,
+				})
+			})
 		}},
 		{ReceiveWindow, func(s *scene) {
 			s.receives(length, func(int64) { s.set(values{tcp.ReceiveWindowBytes: 12_000}) })

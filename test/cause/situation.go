@@ -26,6 +26,8 @@ type Situation struct {
 	Cell string
 	// Setup are shell commands that run in the client's namespace before the traffic.
 	Setup string
+	// Tune are flags of airtide tune, under which the client runs; none without.
+	Tune []string
 	// Background is a shell command that runs beside the traffic with the cell's environment.
 	Background string
 	Plan       Plan
@@ -132,7 +134,12 @@ func (s *Situation) traffic(ctx context.Context, p Programs, m *machines, path s
 			_ = background.Wait()
 		}()
 	}
-	out, err := in(client, p.Traffic, "client", server.Address, string(plan)).CombinedOutput()
+	drive := in(client, p.Traffic, "client", server.Address, string(plan))
+	if len(s.Tune) > 0 {
+		args := append([]string{"tune"}, s.Tune...)
+		drive = exec.CommandContext(ctx, p.Airtide, append(append(args, "--"), drive.Args...)...)
+	}
+	out, err := drive.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("traffic: %w: %s", err, out)
 	}

@@ -151,8 +151,7 @@ func bounds(d draw) []Situation {
 		},
 		{
 			Name: "bounded-cwnd", Limits: []string{"bounded cwnd"}, Receiver: elsewhere, Cell: p.cell(1, ""),
-			Setup: fmt.Sprintf("ip route replace $(ip route show default | head -1) cwnd lock %d",
-				max(4, int(part*p.bdp()/1448))),
+			Tune: []string{"--cwnd-max", fmt.Sprint(max(4, int(part*p.bdp()/1448)))},
 			Plan: Plan{For: length, Pace: bulk},
 		},
 		{

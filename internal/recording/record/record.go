@@ -18,9 +18,13 @@ import (
 
 // Options select the data to record and the file.
 type Options struct {
+	// Path is the file. It may be empty if there is a Sink.
 	Path      string
 	Overwrite bool
-	Monitor   monitor.Options
+	// Sink makes a sink that also gets all data; nil for none. It is called once, with the
+	// description of the recording.
+	Sink    func(trace.Metadata) tcp.Sink
+	Monitor monitor.Options
 	// Tool is the version of the program, and Label is the user's note. Both are stored in the
 	// recording.
 	Tool  string
@@ -98,16 +102,25 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if notice := source.FallbackNotice(); notice != "" {
 		o.Notice(notice)
 	}
-	writer, err := trace.Create(o.Path, metadata(o, source), trace.Options{Overwrite: o.Overwrite})
-	if err != nil {
-		return nil, err
+	s := &session{options: o, started: time.Now(), flushed: time.Now(), flows: map[tcp.FlowID]bool{}}
+	description := metadata(o, source)
+	if o.Sink != nil {
+		s.sink = o.Sink(description)
+	}
+	if o.Path != "" {
+		s.writer, err = trace.Create(o.Path, description, trace.Options{Overwrite: o.Overwrite})
+		if err != nil {
+			return nil, err
+		}
 	}
 	if o.Begun != nil {
 		o.Begun()
 	}
-	s := &session{options: o, writer: writer, started: time.Now(), flushed: time.Now(), flows: map[tcp.FlowID]bool{}}
 	runErr := s.run(ctx, source, group)
-	closeErr := writer.Close()
+	var closeErr error
+	if s.writer != nil {
+		closeErr = s.writer.Close()
+	}
 	if errors.Is(runErr, closeErr) { // a writer that has failed says the same again
 		closeErr = nil
 	}
@@ -124,8 +137,9 @@ type session struct {
 	started    time.Time
 	commandErr error
 
-	mu      sync.Mutex // the source delivers while keep writes down
-	writer  *trace.Writer
+	mu      sync.Mutex    // the source delivers while keep writes down
+	writer  *trace.Writer // nil without a file
+	sink    tcp.Sink      // nil without one
 	flushed time.Time
 	flows   map[tcp.FlowID]bool
 	samples uint64
@@ -178,10 +192,9 @@ func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.
 }
 
 func (s *session) result(source string) *Result {
-	st := s.writer.Stats()
 	r := &Result{
 		Path: s.options.Path, Source: source, DurationS: time.Since(s.started).Seconds(), Flows: len(s.flows),
-		Samples: s.samples, Events: s.events, Bytes: st.Bytes, Loss: s.loss,
+		Samples: s.samples, Events: s.events, Bytes: s.bytes(), Loss: s.loss,
 	}
 	if s.commandErr != nil {
 		r.CommandError = s.commandErr.Error()
@@ -194,12 +207,33 @@ func (s *session) result(source string) *Result {
 	return r
 }
 
+// bytes is the size of the file.
+func (s *session) bytes() int64 {
+	if s.writer == nil {
+		return 0
+	}
+	return s.writer.Stats().Bytes
+}
+
+// deliver passes data to the file and to the sink.
+func (s *session) deliver(to func(tcp.Sink) error) error {
+	if s.writer != nil {
+		if err := to(s.writer); err != nil {
+			return err
+		}
+	}
+	if s.sink != nil {
+		return to(s.sink)
+	}
+	return nil
+}
+
 // Flow writes a flow's definition.
 func (s *session) Flow(f *tcp.Flow) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flows[f.ID] = true
-	return s.writer.Flow(f)
+	return s.deliver(func(to tcp.Sink) error { return to.Flow(f) })
 }
 
 // Samples writes a batch.
@@ -207,7 +241,7 @@ func (s *session) Samples(b *tcp.Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.samples += uint64(b.Len())
-	return s.writer.Samples(b)
+	return s.deliver(func(to tcp.Sink) error { return to.Samples(b) })
 }
 
 // Event writes an event.
@@ -215,7 +249,7 @@ func (s *session) Event(e *tcp.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.events++
-	return s.writer.Event(e)
+	return s.deliver(func(to tcp.Sink) error { return to.Event(e) })
 }
 
 // Lost writes the counts and all data before them.
@@ -224,7 +258,7 @@ func (s *session) Lost(l *tcp.Loss) error {
 	defer s.mu.Unlock()
 	s.loss = *l
 	s.loss.PerCPU = append([]uint64(nil), l.PerCPU...)
-	if err := s.writer.Lost(l); err != nil {
+	if err := s.deliver(func(to tcp.Sink) error { return to.Lost(l) }); err != nil {
 		return err
 	}
 	return s.flush()
@@ -257,13 +291,15 @@ func (s *session) keep(ctx context.Context, stop func()) {
 // flush writes the received data, so that a kill does not lose it, and reports the progress.
 func (s *session) flush() error {
 	s.flushed = time.Now()
-	if err := s.writer.Flush(); err != nil {
-		return err
+	if s.writer != nil {
+		if err := s.writer.Flush(); err != nil {
+			return err
+		}
 	}
 	if s.options.Progress != nil {
 		s.options.Progress(Progress{
 			Elapsed: time.Since(s.started), Flows: len(s.flows), Samples: s.samples, Events: s.events,
-			Bytes: s.writer.Stats().Bytes, Loss: s.loss,
+			Bytes: s.bytes(), Loss: s.loss,
 		})
 	}
 	return nil
