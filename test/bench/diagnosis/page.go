@@ -94,7 +94,7 @@ real traffic.
 `
 
 const meaning = `
-*Right* is the limit with the most time. *Shares within 10 points*: the true limit has at least 90 %
+*Right* is the limit with the most time. *Shares right*: the true limit has at least 90 %
 of the time in which it held.
 `
 
@@ -103,7 +103,7 @@ func page(all []judged) string {
 	var w strings.Builder
 	w.WriteString(introduction)
 	single, changes := tallies(all, held)
-	w.WriteString("| recorded at | cases | right | unknown | certain | wrong of the certain | shares within 10 points |\n" +
+	w.WriteString("| recorded at | cases | right | unknown | certain | wrong of the certain | shares right |\n" +
 		"|---|---|---|---|---|---|---|\n")
 	row := func(name string, t tally) {
 		if t.cases > 0 {
