@@ -76,21 +76,22 @@ const maxPairs = 40
 func pairsTable(pairs []summary.Pair) *terminal.Table {
 	table := &terminal.Table{Columns: []terminal.Column{
 		{Title: "FLOW\nA > B"},
-		{Title: "PROCESS", Optional: 4, Least: 8},
-		{Title: "ROLE", Optional: 3},
-		{Title: "PEER", Optional: 6, Least: 12},
-		{Title: "CC\nA > B", Optional: 2, Least: 12},
+		{Title: "PROCESS", Optional: 5, Least: 8},
+		{Title: "ROLE", Optional: 4},
+		{Title: "PEER", Optional: 7, Least: 12},
+		{Title: "CC\nA > B", Optional: 3, Least: 12},
 		{Title: "ACKED bit/s\nA > B  CHANGE", Right: true},
-		{Title: "RECEIVED bit/s\nA > B  CHANGE", Right: true, Optional: 7},
-		{Title: "RTT ms\nA > B  CHANGE", Right: true, Optional: 1},
-		{Title: "RTT p99 ms\nA > B  CHANGE", Right: true, Optional: 8},
-		{Title: "CWND packets\nA > B  CHANGE", Right: true, Optional: 5},
-		{Title: "RETRANSMITTED\nA > B  CHANGE", Right: true, Optional: 9},
+		{Title: "RECEIVED bit/s\nA > B  CHANGE", Right: true, Optional: 8},
+		{Title: "RTT ms\nA > B  CHANGE", Right: true, Optional: 2},
+		{Title: "RTT p99 ms\nA > B  CHANGE", Right: true, Optional: 9},
+		{Title: "CWND packets\nA > B  CHANGE", Right: true, Optional: 6},
+		{Title: "RETRANSMITTED\nA > B  CHANGE", Right: true, Optional: 10},
+		{Title: "LIMITED BY\nA > B", Optional: 1},
 	}}
 	for i := range pairs[:min(len(pairs), maxPairs)] {
 		p := pairs[i].Text()
 		table.Add(p.Flows, p.Process, p.Role, p.Peer, p.CongestionControl, p.AckedRate, p.ReceiveRate, p.Rtt, p.P99,
-			p.Cwnd, p.Retrans)
+			p.Cwnd, p.Retrans, p.LimitedBy)
 	}
 	if more := len(pairs) - maxPairs; more > 0 {
 		table.Add(fmt.Sprintf("and %d more: --json shows all", more))

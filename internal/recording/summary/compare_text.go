@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 )
@@ -63,6 +64,7 @@ func (c Change) pctText() string {
 type PairText struct {
 	Flows, Process, Role, Peer, CongestionControl   string
 	AckedRate, ReceiveRate, Rtt, P99, Cwnd, Retrans string
+	LimitedBy                                       string
 }
 
 // Text describes a pair.
@@ -90,6 +92,7 @@ func (p *Pair) Text() PairText {
 		P99:               c.RttP99Us.text("", ms).String(),
 		Cwnd:              c.CwndMedianPackets.text("", whole).String(),
 		Retrans:           c.RetransmitsPackets.text("", whole).String(),
+		LimitedBy:         both(func(f *Flow) string { return diagnose.SharesText(f.Limits, 1) }),
 	}
 }
 
