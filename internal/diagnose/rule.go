@@ -367,9 +367,10 @@ func gaps(p *phase) *match {
 const unscaledWindow = 65535
 
 func peer(p *phase) *match {
-	// Without window scaling the peer sees at most unscaledWindow, whatever this end records.
+	// Without window scaling the peer sees at most unscaledWindow, whatever this end records. Only a
+	// round trip with more data rules that out.
 	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
-	unscaled := p.receiveWindow.mean() > unscaledWindow && need > 0.7*unscaledWindow && need < 1.1*unscaledWindow
+	unscaled := need < 1.1*unscaledWindow
 	m := verdict(SenderOrNetwork, !unscaled).
 		because("received_bytes", "%s came in", rate(p.receiveBps())).
 		because("receive_window_bytes", "the window of %s had room, and the program read at once",
