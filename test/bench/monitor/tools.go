@@ -58,12 +58,15 @@ const bpftraceProgram = `tracepoint:tcp:tcp_probe {
 		args->sock_cookie);
 }`
 
+// bpftraceFormat is one string, since bpftrace joins none.
+const bpftraceFormat = "%llu %llu %d %d %d %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u " +
+	"%llu %llu %llu %u %u %u %u %u %u %u %u %u %u %u %u %u %d %d %d %d %d %d %d %llu %u %u %u"
+
 // bpftraceSample prints what a sample holds but for what user space computes and the congestion
 // control's private state.
 const bpftraceSample = `tracepoint:tcp:tcp_probe {
 	$tp = (struct tcp_sock *)args->skaddr;
-	printf("%llu %llu %d %d %d %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %llu %llu %llu %u " +
-		"%u %u %u %u %u %u %u %u %u %u %u %u %d %d %d %d %d %d %d %llu %u %u %u\n",
+	printf("` + bpftraceFormat + `\n",
 		nsecs, args->sock_cookie, args->sport, args->dport, args->data_len,
 		$tp->snd_cwnd, $tp->snd_ssthresh, $tp->packets_out, $tp->lost_out, $tp->sacked_out, $tp->retrans_out,
 		$tp->reordering, $tp->mss_cache, $tp->srtt_us, $tp->mdev_us, $tp->rack.rtt_us, $tp->rtt_min.s[0].v,
