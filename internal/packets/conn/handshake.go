@@ -61,8 +61,9 @@ func (c *connection) third(s *decode.Segment) bool {
 	if s.Flags&(decode.ACK|decode.RST) != decode.ACK || !client.syn || !server.syn || s.Ack != server.start {
 		return false
 	}
-	// A Fast Open has data in the SYN, all or none of which the server took.
-	if s.Seq-client.start > client.synBytes {
+	// A Fast Open has data in the SYN, all or none of which the server took. Any other server sends
+	// nothing but its SYN-ACK before the third packet, so that one was not captured.
+	if s.Seq-client.start > client.synBytes || server.spoke && client.synBytes == 0 {
 		return false
 	}
 	return s.Payload == 0 || s.TimeNs-c.lastSynAckNs < answerNs
@@ -72,6 +73,7 @@ func (c *connection) third(s *decode.Segment) bool {
 // had: they were of an older connection, or a RST.
 func (c *connection) restart(sender, receiver *side, step *Step) {
 	sender.seen = false
+	sender.spoke = false
 	sender.acked = false
 	sender.unseen = false
 	sender.dupAcks = 0
@@ -138,20 +140,29 @@ func (c *connection) agreeOnWindows() {
 		server.shift = *server.Offer.Scale
 	case answered && server.synAck:
 		server.shift = *server.Offer.Scale
+	case offered && *client.Offer.Scale == 0:
+		client.shift = 0 // with or without an answer
 	}
+}
+
+// windowBytes is the last window, or -1 if its scale is unknown. That of a SYN is never scaled, and a
+// closed window is closed at any scale.
+func (d *side) windowBytes() int64 {
+	switch {
+	case d.unscaled, d.window == 0:
+		return int64(d.window)
+	case d.shift >= 0:
+		return int64(d.window) << uint(d.shift)
+	}
+	return -1
 }
 
 // advertise notes the window that a segment advertises; -1 if its scale is unknown.
 func (d *side) advertise(s *decode.Segment) int64 {
-	window := int64(-1)
-	switch {
-	case s.Flags&decode.SYN != 0: // never scaled
-		window = int64(s.Window)
-	case d.shift >= 0:
-		window = int64(s.Window) << uint(d.shift)
-	}
-	d.windowBytes = window
-	if s.Flags&decode.RST != 0 || window < 0 {
+	d.window = s.Window
+	d.unscaled = s.Flags&decode.SYN != 0
+	window := d.windowBytes()
+	if s.Flags&decode.RST != 0 || d.shift < 0 && !d.unscaled {
 		return -1
 	}
 	if !d.windowKnown || window < d.leastWindow {

@@ -324,3 +324,32 @@ func TestLaterConnectionsWithTheSamePorts(t *testing.T) {
 		}
 	}
 }
+
+// A packet is the third of the handshake if it is the first of the client behind the SYN, and comes
+// before the server goes on.
+func TestThirdPacket(t *testing.T) {
+	for name, c := range map[string]struct {
+		story func(*script)
+		want  string
+	}{
+		"an ACK":          {func(s *script) { s.up(40, decode.ACK, 101, 901, 0) }, "full 40000"},
+		"data":            {func(s *script) { s.up(40, decode.ACK, 101, 901, 10) }, "full 40000"},
+		"data much later": {func(s *script) { s.up(1900, decode.ACK, 101, 901, 10) }, "partial 0"},
+		"later data":      {func(s *script) { s.up(40, decode.ACK, 111, 901, 10) }, "partial 0"},
+		"a later ACK":     {func(s *script) { s.up(40, decode.ACK, 101, 911, 0) }, "partial 0"},
+		"a RST":           {func(s *script) { s.up(40, decode.ACK|decode.RST, 101, 901, 0) }, "partial 0"},
+		"behind the server": {func(s *script) {
+			s.down(30, decode.ACK, 901, 111, 5)
+			s.up(40, decode.ACK, 101, 901, 0)
+		}, "partial 0"},
+	} {
+		var s script
+		s.up(0, decode.SYN, 100, 0, 0)
+		s.down(20, decode.SYN|decode.ACK, 900, 101, 0)
+		c.story(&s)
+		got := one(t, &s)
+		if text := fmt.Sprint(got.Handshake, " ", got.HandshakeUs); text != c.want {
+			t.Errorf("%s: %s, want %s", name, text, c.want)
+		}
+	}
+}

@@ -108,8 +108,8 @@ func windowSigns(s *decode.Segment, sender, receiver *side) (signs Signs) {
 	if sender.seen && s.Payload <= 1 && s.Seq == sender.next-1 && plain {
 		signs |= KeepAlive
 	}
-	if s.Payload > 0 && plain && receiver.acked && receiver.windowBytes >= 0 &&
-		s.Seq+s.Payload == receiver.ack+uint32(receiver.windowBytes) {
+	if s.Payload > 0 && plain && receiver.acked && receiver.windowBytes() >= 0 &&
+		s.Seq+s.Payload == receiver.ack+uint32(receiver.windowBytes()) {
 		signs |= WindowFull
 	}
 	return signs

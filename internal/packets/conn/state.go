@@ -58,7 +58,7 @@ type side struct {
 	last    Signs
 
 	window         uint16 // as in the last header
-	windowBytes    int64  // the last window, or -1 if its scale is unknown
+	unscaled       bool   // the last header was that of a SYN
 	shift          int8   // binary exponent of its windows, or unknownShift
 	leastWindow    int64
 	greatestWindow int64
@@ -97,7 +97,6 @@ func (c *connection) begin() {
 	c.sides[1].Direction = &c.FromServer
 	for i := range c.sides {
 		c.sides[i].shift = unknownShift
-		c.sides[i].windowBytes = -1
 	}
 }
 
@@ -135,7 +134,6 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) {
 	if s.Flags&decode.ACK != 0 {
 		acknowledge(s, sender, receiver, step)
 	}
-	sender.window = s.Window
 	sender.last = signs
 	step.InFlight = 0
 	if receiver.acked && sender.seen {
