@@ -32,7 +32,7 @@ const DefaultMaxOpen = 1 << 15
 // maxWaiting bounds the segments of all connections that wait for ACKs.
 const maxWaiting = 1 << 20
 
-// Observer sees all segments of all connections, in the order of the capture. The step is valid
+// Observer sees all segments of all connections, in the order of the capture, but no copies. The step is valid
 // during the call.
 type Observer interface {
 	Step(*Connection, *Step) error
@@ -50,6 +50,8 @@ type Totals struct {
 	LastNs     int64  `json:"last_ns"`
 	// ClockStepsBack counts packets with a time before that of the packet before.
 	ClockStepsBack uint64 `json:"clock_steps_back"`
+	// Copies counts packets that were captured a second time, inside or outside of a tunnel.
+	Copies uint64 `json:"copies,omitempty"`
 	// Tunnels are those around segments, and Unread the kinds of packets that were not looked into.
 	Tunnels []decode.Tunnel `json:"tunnels,omitempty"`
 	Unread  []decode.Unread `json:"unread_kinds,omitempty"`
@@ -137,8 +139,7 @@ func (a *analysis) read(ctx context.Context, source Source) error {
 			a.dispatch(c, from)
 			continue
 		}
-		c.take(&a.segment, from, &a.step)
-		if a.o.Observer == nil {
+		if !c.take(&a.segment, from, &a.step) || a.o.Observer == nil {
 			continue
 		}
 		a.step.Segment = &a.segment
@@ -174,6 +175,7 @@ func (a *analysis) deliver(number uint64, c *Connection) {
 		return
 	}
 	for c != nil {
+		a.totals.Copies += c.Copies
 		if a.o.Done != nil && a.failed == nil {
 			a.failed = a.o.Done(c)
 		}

@@ -197,6 +197,36 @@ func TestOneDirectionInATunnel(t *testing.T) {
 	}
 }
 
+// A host may show a packet twice, inside and outside of a tunnel, in one piece or in several.
+func TestCopiesInATunnelCountOnce(t *testing.T) {
+	var plain, both script
+	plain.open()
+	for i := range uint32(5) {
+		plain.up(21+float64(i)*10, decode.ACK, 101+i*2000, 901, 2000)
+		plain.down(22+float64(i)*10, decode.ACK, 901, 2101+i*2000, 0)
+	}
+	plain.down(80, decode.ACK, 901, 8101, 0) // a duplicate
+	plain.up(90, decode.ACK, 8101, 901, 2000)
+	plain.up(95, decode.ACK|decode.FIN, 10101, 901, 0)
+	for _, p := range plain.Packets {
+		both.Packets = append(both.Packets, p)
+		tunnelled := capture.Ethernet(p.Data)
+		tunnelled = append(append(tunnelled[:12:12], 0x88, 0x64, 0x11, 0, 0, 1, 0, byte(0), 0, 0x21), p.Data...)
+		binary.BigEndian.PutUint16(tunnelled[18:], uint16(len(p.Data)+2))
+		p.Data = tunnelled
+		p.Length = len(tunnelled)
+		p.Link = 1
+		p.TimeNs += 10_000
+		both.Packets = append(both.Packets, p)
+	}
+	want, got := one(t, &plain), one(t, &both)
+	if got.Copies != uint64(len(plain.Packets)) || got.FromClient.Packets != want.FromClient.Packets ||
+		got.FromClient.AllRetransmissions() != want.FromClient.AllRetransmissions() ||
+		got.FromServer.DupAcks != want.FromServer.DupAcks || got.FromServer.Packets != want.FromServer.Packets {
+		t.Errorf("%+v\nwithout copies %+v", got, want)
+	}
+}
+
 func text[T any](p *T) string {
 	if p == nil {
 		return "unknown"

@@ -69,6 +69,9 @@ type side struct {
 	inFlightSum float64
 	rtt         delays
 
+	tunnels uint8 // around its first segment
+	takenNs int64 // time of the last segment with so many tunnels
+
 	synNs           int64
 	synBytes        uint32 // data of the SYN
 	synAck          bool   // its SYN was a SYN-ACK
@@ -105,8 +108,9 @@ func less(a, b uint32) bool { return int32(a-b) < 0 }
 // offsetOf is the place of a sequence number in the stream of its sender.
 func (d *side) offsetOf(seq uint32) int64 { return d.offset + int64(int32(seq-d.next)) }
 
-// take analyses a segment of a connection. The result lies in step.
-func (c *connection) take(s *decode.Segment, from int, step *Step) {
+// take analyses a segment of a connection. The result lies in step. It returns false for a copy of a
+// segment that was taken.
+func (c *connection) take(s *decode.Segment, from int, step *Step) bool {
 	sender, receiver := &c.sides[from], &c.sides[1-from]
 	if s.TimeNs < c.takenNs {
 		c.ClockStepsBack++
@@ -114,6 +118,10 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) {
 	c.takenNs = s.TimeNs
 	c.LastNs = max(c.LastNs, s.TimeNs)
 	c.LastPacket = s.Number
+	if sender.copied(s) {
+		c.Copies++
+		return false
+	}
 	sender.Packets++
 	sender.WireBytes += uint64(s.PacketBytes)
 	c.handshake(s, sender, receiver, from, step)
@@ -148,6 +156,26 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) {
 	c.ending(s, sender, from)
 	sender.count(signs)
 	sender.countSegments(s.Payload, receiver, step)
+	return true
+}
+
+// copyNs is the time within which a host passes a packet on, into a tunnel or out of it.
+const copyNs = 10_000_000
+
+// copied reports whether a segment was captured before at another interface, with other tunnels
+// around it: it comes at once, and brings nothing new. Offloads may have cut or joined it.
+func (d *side) copied(s *decode.Segment) bool {
+	if d.Packets == 0 {
+		d.tunnels = s.Tunnels
+	}
+	if s.Tunnels == d.tunnels {
+		d.takenNs = s.TimeNs
+		return false
+	}
+	old := d.seen && !less(d.next, s.Seq+sequence(s)) && s.TimeNs-d.takenNs < copyNs
+	acked := s.Flags&decode.ACK == 0 || d.acked && !less(d.ackTop, s.Ack)
+	ended := s.Flags&decode.RST == 0 || d.reset
+	return old && acked && ended
 }
 
 // advance moves the stream of the sender. A RST moves nothing: its number may be a guess.

@@ -62,6 +62,8 @@ type Segment struct {
 	SACKPermitted bool
 	FastOpen      bool
 	Timestamps    bool
+	// Tunnels is how many tunnels lie around the segment.
+	Tunnels uint8
 	// MissingOptions counts bytes of options that the capture does not hold.
 	MissingOptions uint8
 	// MPTCPSignal is true for an MPTCP option other than DSS, which carries no data.
@@ -109,6 +111,7 @@ func (d *Decoder) Decode(p *read.Packet, s *Segment) bool {
 	if !d.link(p.Link, p.Data, p.Length, s) {
 		return false
 	}
+	s.Tunnels = uint8(d.path.n)
 	d.Counts.TCP++
 	d.countTunnels()
 	return true

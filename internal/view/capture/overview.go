@@ -105,6 +105,7 @@ func (v *Viewer) notes(totals conn.Totals) (all []string) {
 	for _, tunnel := range totals.Tunnels {
 		add(tunnel.TCP, "packet", "of TCP in "+tunnel.Name)
 	}
+	add(totals.Copies, "packet", "captured a second time, inside or outside of a tunnel; not counted again")
 	add(totals.Other, "packet", "of other protocols"+kinds(totals.Unread, false))
 	add(totals.Cut, "packet", "captured with too few bytes for a TCP header; tcpdump -s 160 suffices")
 	add(totals.Bad, "packet", "with malformed headers")
