@@ -103,6 +103,3 @@ func (g *datagram) known() []byte {
 	}
 	return g.head[:min(n, g.total)]
 }
-
-// Waiting is the number of datagrams that wait for fragments.
-func (d *Decoder) Waiting() int { return len(d.fragments.waiting) }
