@@ -53,12 +53,20 @@ still encrypted. It needs the keys of the cells to recognise members. It does no
 					stop(unprinted)
 				}
 			}}
+			var follow []func() cellkey.Pair
 			for _, path := range keys {
 				k, err := cellkey.Read(path)
 				if err != nil {
 					return err
 				}
 				c.Keys = append(c.Keys, k)
+				follow = append(follow, cellkey.Follow(path, k, func(line string) { t.Notef("%s", line) }))
+			}
+			c.Follow = func() (now []cellkey.Pair) {
+				for _, f := range follow {
+					now = append(now, f())
+				}
+				return now
 			}
 			h, err := hub.Open(c)
 			if err != nil {

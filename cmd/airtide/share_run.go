@@ -61,10 +61,13 @@ The standards are ` + strings.Join(radio.Standards(), ", ") + `.`,
 					return usageError{fmt.Errorf("--otlp %w", err)}
 				}
 			}
-			c.Key, err = cellkey.Read(f.Key)
+			keys, err := cellkey.Read(f.Key)
 			if err != nil {
 				return err
 			}
+			c.Key = keys.New
+			c.OldKey = keys.Old
+			c.Keys = cellkey.Follow(f.Key, keys, func(line string) { t.Notef("%s", line) })
 			return runAgent(cmd.Context(), t, f, c)
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"airtide/internal/share/cellkey"
 	"airtide/internal/share/control"
 	"airtide/internal/share/cwnd"
 	"airtide/internal/share/flow"
@@ -160,7 +161,26 @@ func (a *agent) inputs(nowNs int64) (in control.Inputs, counts [message.NumReaso
 	in.Peers = r.peers
 	in.Ready = a.ready
 	r.receiver.SetLink(a.reportLink())
+	a.updateKeys()
 	return in, r.receiver.Counts(), nil
+}
+
+// updateKeys applies the keys of the cell if they have changed.
+func (a *agent) updateKeys() {
+	before := cellkey.Pair{New: a.config.Key, Old: a.config.OldKey}
+	if a.config.Keys == nil || a.config.Keys() == before {
+		return
+	}
+	now := a.config.Keys()
+	a.config.Key = now.New
+	a.config.OldKey = now.Old
+	a.reports.receiver.SetKeys(now)
+	a.place.setKeys(now)
+	if now.Old.Zero() {
+		a.config.Notice("the key of the cell is that of cell " + now.New.Tag().String())
+	} else {
+		a.config.Notice(fmt.Sprintf("the keys are those of cells %s and %s", now.New.Tag(), now.Old.Tag()))
+	}
 }
 
 // sameCell reports whether two terminals may have the same access point.
@@ -173,7 +193,9 @@ func (a *agent) collectPeers(nowNs int64) (silence, limit time.Duration) {
 	r := &a.reports
 	r.peers = r.receiver.Peers(r.peers[:0], nowNs)
 	received := len(r.peers)
-	r.peers = slices.DeleteFunc(r.peers, func(p message.Peer) bool { return !sameCell(p.Report.BSS, a.place.bss) })
+	r.peers = slices.DeleteFunc(r.peers, func(p message.Peer) bool {
+		return !sameCell(p.Report.BSS, a.place.hash(p.Key))
+	})
 	r.otherCells = received - len(r.peers)
 	newest := int64(0)
 	for i := range r.peers {
@@ -334,7 +356,7 @@ func (a *agent) sendReport(now int64) time.Duration {
 func (a *agent) seal(report message.Report, announced probe.Proposal, now int64) (err error) {
 	r := &a.reports
 	report.BothFamilies = a.link.Groups().Both()
-	report.BSS = a.place.bss
+	report.BSS = a.place.hash(r.sender.NextKey().Tag())
 	report.Probe = announced.At(time.Duration(now))
 	r.datagram, err = r.sender.Seal(r.datagram[:0], report, now)
 	return err
@@ -363,8 +385,8 @@ func (a *agent) updateRadio(s radio.State) (r control.Radio, moved bool) {
 		return r, false
 	}
 	moved = a.place.BSSID != (radio.BSSID{})
-	a.place.bss = a.config.Key.BSS(s.BSSID)
 	a.place.BSSID = s.BSSID
+	a.place.setKeys(cellkey.Pair{New: a.config.Key, Old: a.config.OldKey})
 	if moved {
 		a.config.Notice("this terminal has another access point and shares with its terminals")
 	}

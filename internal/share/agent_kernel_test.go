@@ -31,6 +31,13 @@ type running struct {
 	mutex  sync.Mutex
 	status Status
 	solos  int // steps in rate probes with bounded windows
+	lifted int // steps without bounds
+}
+
+func (r *running) lifts() int {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.lifted
 }
 
 func (r *running) now() Status {
@@ -77,6 +84,9 @@ func runAsTold(t *testing.T, h *testnet.Host, c Config) *running {
 		defer r.mutex.Unlock()
 		s.Windows = slices.Clone(s.Windows)
 		r.status = s
+		if !s.Bounded {
+			r.lifted++
+		}
 		if s.Probe == "rate" && len(s.Windows) > 0 {
 			r.solos++
 		}

@@ -1,6 +1,7 @@
 package share
 
 import (
+	"airtide/internal/share/cellkey"
 	"airtide/internal/share/link"
 	"airtide/internal/share/message"
 	"airtide/internal/share/radio"
@@ -9,8 +10,22 @@ import (
 // place is the known access point and channel of the terminal.
 type place struct {
 	radio.Place
-	bss uint32 // hash of the access point in reports
+	hashes map[cellkey.Tag]uint32 // of the access point in reports, by key
 }
+
+// setKeys computes the hashes of the access point.
+func (p *place) setKeys(keys cellkey.Pair) {
+	p.hashes = map[cellkey.Tag]uint32{}
+	if p.BSSID == (radio.BSSID{}) {
+		return
+	}
+	for _, k := range keys.Keys() {
+		p.hashes[k.Tag()] = k.BSS(p.BSSID)
+	}
+}
+
+// hash returns the hash of the access point under the key with a tag; 0: it is unknown.
+func (p *place) hash(key cellkey.Tag) uint32 { return p.hashes[key] }
 
 // slowestRadio is the lowest assumed rate of a radio in kbit/s: the lowest rate of OFDM.
 const slowestRadio = 6000

@@ -22,7 +22,12 @@ type Recorder interface {
 
 // Config is the configuration of an agent. Rates are in bit/s.
 type Config struct {
-	Key  cellkey.Key
+	Key cellkey.Key
+	// OldKey is the key before Key during a rotation, otherwise zero.
+	OldKey cellkey.Key
+	// Keys returns the keys of the cell now. It is called at each step. Nil means that they do not
+	// change.
+	Keys func() cellkey.Pair
 	Link link.Config
 	// Interface leads to the access point. Only flows of its addresses are sampled and bounded. ""
 	// means all flows of the network namespace.

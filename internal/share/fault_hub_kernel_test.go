@@ -20,7 +20,7 @@ func runHub(t *testing.T, h *testnet.Host, key cellkey.Key, port uint16) (stop f
 	t.Helper()
 	var at *hub.Hub
 	if err := h.Do(func() (err error) {
-		at, err = hub.Open(hub.Config{Keys: []cellkey.Key{key}, Listen: netip.AddrPortFrom(netip.Addr{}, port)})
+		at, err = hub.Open(hub.Config{Keys: []cellkey.Pair{{New: key}}, Listen: netip.AddrPortFrom(netip.Addr{}, port)})
 		return err
 	}); err != nil {
 		t.Fatal(err)

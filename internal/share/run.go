@@ -84,7 +84,9 @@ func runSession(
 	if c.Radio != nil {
 		known, _ = a.updateRadio(c.Radio())
 	}
-	r := message.NewReceiver(message.Config{Key: c.Key, Link: a.reportLink(), Hubs: c.Link.Addresses()}, now)
+	r := message.NewReceiver(message.Config{
+		Key: c.Key, OldKey: c.OldKey, Link: a.reportLink(), Hubs: c.Link.Addresses(),
+	}, now)
 	a.reports.sender = message.NewSender(r, now)
 	a.reports.receiver = r
 	config := control.Config{

@@ -15,35 +15,36 @@ import (
 // longestFile is more than a key with any space around it needs.
 const longestFile = 1024
 
-// Read reads a key from a file. The file must be readable and writable by its owner only.
-func Read(path string) (Key, error) {
+// Read reads a key from a file, and during a rotation the old one on a second line. The file must
+// be readable and writable by its owner only.
+func Read(path string) (Pair, error) {
 	if strings.HasPrefix(strings.TrimSpace(path), family) {
 		// Not shown: an error that names the file would show the key.
-		return Key{}, errors.New(
+		return Pair{}, errors.New(
 			"reading the cell key: a key was given where the name of its file is expected: write it into a file " +
 				"that only you can read, and name that",
 		)
 	}
 	k, err := read(path)
 	if err != nil {
-		return Key{}, fmt.Errorf("reading the cell key from %s: %w", path, err)
+		return Pair{}, fmt.Errorf("reading the cell key from %s: %w", path, err)
 	}
 	return k, nil
 }
 
-func read(path string) (Key, error) {
+func read(path string) (Pair, error) {
 	f, err := file.Open(path)
 	if err != nil {
-		return Key{}, bare(err)
+		return Pair{}, bare(err)
 	}
 	defer f.Close()
 	// The open file is examined, because the path may lead to another file later.
 	info, err := f.Stat()
 	if err != nil {
-		return Key{}, bare(err)
+		return Pair{}, bare(err)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && (mode&0o037 != 0 || !isCredential(path)) {
-		return Key{}, fmt.Errorf(
+		return Pair{}, fmt.Errorf(
 			"others than its owner may use the file (mode %04o): run chmod 600 %s, and make a new key if "+
 				"somebody may have read this one",
 			mode, path,
@@ -51,12 +52,12 @@ func read(path string) (Key, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, longestFile+1))
 	if err != nil {
-		return Key{}, bare(err)
+		return Pair{}, bare(err)
 	}
 	if len(text) > longestFile {
-		return Key{}, errors.New("the file is too long for a cell key")
+		return Pair{}, errors.New("the file is too long for a cell key")
 	}
-	return Parse(string(text))
+	return parsePair(string(text))
 }
 
 // isCredential reports whether systemd made the file for this service (LoadCredential). Such a file

@@ -42,18 +42,18 @@ func (k Key) Zero() bool { return k == Key{} }
 // Purposes of derived values. Different purposes give different values.
 const (
 	tagPurpose     = "airtide share 1: tag of the cell"
-	sessionPurpose = "airtide share 2: keys of session "
+	sessionPurpose = "airtide share 3: keys of session "
 	bssPurpose     = "airtide share 1: access point "
 )
 
 // Tag is the tag of the key's cell.
 func (k Key) Tag() Tag { return Tag(k.derive(tagPurpose, TagSize)) }
 
-// Session returns the keys that encrypt and authenticate one session's datagrams.
-func (k Key) Session(session uint64) (encrypt, authenticate [Size]byte) {
+// Session returns the key of one session's datagrams: the key of AES-SIV that authenticates, and
+// then the one that encrypts.
+func (k Key) Session(session uint64) [2 * Size]byte {
 	info := binary.LittleEndian.AppendUint64([]byte(sessionPurpose), session)
-	both := k.derive(string(info), 2*Size)
-	return [Size]byte(both), [Size]byte(both[Size:])
+	return [2 * Size]byte(k.derive(string(info), 2*Size))
 }
 
 // BSS returns the hash by which members name an access point. It is never 0, which means an unknown

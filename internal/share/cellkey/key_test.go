@@ -116,10 +116,10 @@ func showsNothing(t *testing.T, k cellkey.Key, what, shown string) {
 	}
 }
 
-// sessionKeys returns both keys of a session in hexadecimal.
+// sessionKeys returns the key of a session in hexadecimal.
 func sessionKeys(k cellkey.Key, session uint64) string {
-	encrypt, authenticate := k.Session(session)
-	return hex.EncodeToString(encrypt[:]) + hex.EncodeToString(authenticate[:])
+	key := k.Session(session)
+	return hex.EncodeToString(key[:])
 }
 
 func TestDerivedValuesAreTheKeysOwn(t *testing.T) {
@@ -159,8 +159,8 @@ func TestOnlyAFileOfItsOwnerIsRead(t *testing.T) {
 	if err := cellkey.Create(path, k); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := cellkey.Read(path); err != nil || got != k {
-		t.Fatalf("read back: %v, %v", got == k, err)
+	if got, err := cellkey.Read(path); err != nil || got.New != k || !got.Old.Zero() {
+		t.Fatalf("read back: %v, %v", got.New == k, err)
 	}
 	if err := cellkey.Create(path, cellkey.New()); err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("a second key over the first: %v", err)
@@ -209,7 +209,7 @@ func TestACredentialOfSystemdIsRead(t *testing.T) {
 		if err := os.Chmod(path, c.mode); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := cellkey.Read(path); (err == nil && got == k) != c.read {
+		if got, err := cellkey.Read(path); (err == nil && got.New == k) != c.read {
 			t.Errorf("%s with mode %04o: %v", path, c.mode, err)
 		}
 	}
@@ -230,11 +230,11 @@ func TestErrorsOfKeyFilesDoNotShowThem(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none"): "no such file",
-		dir:                        "not a regular file",
+		dir:                        "is a directory",
 		fifo:                       "not a regular file",
 		write("empty", ""):         "empty",
 		write("long", k.Text()+strings.Repeat(" ", 1024)): "too long",
-		write("two", k.Text()+"\n"+k.Text()):              "characters",
+		write("two", k.Text()+"\n"+k.Text()):              "the same",
 		write("torn", k.Text()[:40]):                      "characters",
 		k.Text():                                          "a key was given",
 	} {

@@ -10,9 +10,9 @@ import (
 const (
 	knownText = "airtide-cell-1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9K66xW"
 	knownTag  = "978b8745"
-	// knownSession is both keys of session 0123456789abcdef.
-	knownSession = "bec0f44103fe10e8623d07e4a8481b24f9a292f49ff5bb79b344d39626189808" +
-		"bad315e318bfe932b29887255a74b954d440a85a85cb5e7796157186c43e70f5"
+	// knownSession is the key of session 0123456789abcdef.
+	knownSession = "a243f29404b10b1e19940e8ef3495130754add771ba3522b51bc373b39c6a8b6" +
+		"846f98e0ce617ce6d77eb4daec1ca3fea4b61fb1783d14c17c751a6a973d7f67"
 )
 
 // secretOf takes the secret out of the key's text.

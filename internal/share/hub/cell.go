@@ -11,7 +11,8 @@ import (
 
 // cell is a cell that the hub serves.
 type cell struct {
-	tag   cellkey.Tag
+	keys  cellkey.Pair
+	tag   cellkey.Tag // of the new key
 	relay *message.Relay
 	// local maps a terminal to the address of this machine to which it sends. Bundles are sent from
 	// that address.
@@ -23,9 +24,9 @@ type cell struct {
 // mostLocal is the greatest number of entries in cell.local. Beyond it, the map starts empty again.
 const mostLocal = 4 * message.DefaultMaxPeers
 
-func newCell(k cellkey.Key) *cell {
+func newCell(p cellkey.Pair) *cell {
 	return &cell{
-		tag: k.Tag(), relay: message.NewRelay(message.Config{Key: k}, clock.Now()),
+		keys: p, tag: p.New.Tag(), relay: message.NewRelay(message.Config{Key: p.New, OldKey: p.Old}, clock.Now()),
 		local: map[netip.AddrPort]netip.Addr{},
 	}
 }

@@ -22,7 +22,10 @@ import (
 // Config lists the cells and addresses of a hub.
 type Config struct {
 	// Keys are the keys of the cells, at least one.
-	Keys []cellkey.Key
+	Keys []cellkey.Pair
+	// Follow returns the keys of each cell now, in the order of Keys. It is called each second, and
+	// may be nil.
+	Follow func() []cellkey.Pair
 	// Listen is the listening address and port. An invalid address means all addresses of the
 	// machine.
 	Listen netip.AddrPort
@@ -48,15 +51,17 @@ func Open(c Config) (*Hub, error) {
 		return nil, errors.New("opening the hub: there is no key of a cell (airtide share key makes one)")
 	}
 	h := &Hub{config: c, cells: map[cellkey.Tag]*cell{}, wake: make(chan struct{}, 1)}
-	for _, k := range c.Keys {
-		if k.Zero() {
+	for _, p := range c.Keys {
+		if p.New.Zero() {
 			return nil, errors.New("opening the hub: a key is empty")
 		}
-		if h.cells[k.Tag()] != nil {
-			return nil, fmt.Errorf("opening the hub: two keys are of cell %s: give each once", k.Tag())
+		one := newCell(p)
+		for _, k := range p.Keys() {
+			if h.cells[k.Tag()] != nil {
+				return nil, fmt.Errorf("opening the hub: two keys are of cell %s: give each once", k.Tag())
+			}
+			h.cells[k.Tag()] = one
 		}
-		one := newCell(k)
-		h.cells[k.Tag()] = one
 		h.order = append(h.order, one)
 	}
 	var err error
@@ -77,9 +82,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		parts.Go(func() error { return s.receive(ctx, h.take) })
 	}
 	parts.Go(func() error { return h.send(ctx) })
-	if h.config.Step != nil {
-		parts.Go(func() error { return h.tell(ctx) })
-	}
+	parts.Go(func() error { return h.tell(ctx) })
 	return parts.Wait()
 }
 
@@ -132,12 +135,34 @@ func (h *Hub) send(ctx context.Context) error {
 	}
 }
 
-// tell reports the state of the cells once a second.
+// setKeys changes the keys of the cells.
+func (h *Hub) setKeys(keys []cellkey.Pair) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	clear(h.cells)
+	for i, c := range h.order {
+		if keys[i] != c.keys {
+			c.keys = keys[i]
+			c.tag = keys[i].New.Tag()
+			c.relay.SetKeys(keys[i])
+		}
+		for _, k := range c.keys.Keys() {
+			h.cells[k.Tag()] = c
+		}
+	}
+}
+
+// tell reports the state of the cells once a second, and reads their keys.
 func (h *Hub) tell(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
-		h.config.Step(h.Status())
+		if h.config.Follow != nil {
+			h.setKeys(h.config.Follow())
+		}
+		if h.config.Step != nil {
+			h.config.Step(h.Status())
+		}
 		select {
 		case <-ctx.Done():
 			return nil

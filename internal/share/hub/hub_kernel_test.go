@@ -133,7 +133,7 @@ func TestTerminalsFindEachOtherOverBothFamilies(t *testing.T) {
 		t.Fatal(err)
 	}
 	one, other := cellkey.New(), cellkey.New()
-	h := start(t, n.Server, Config{Keys: []cellkey.Key{one, other}})
+	h := start(t, n.Server, Config{Keys: []cellkey.Pair{{New: one}, {New: other}}})
 	at4 := netip.AddrPortFrom(netip.MustParseAddr("10.77.0.200"), h.Port())
 	at6 := netip.AddrPortFrom(n.Server.V6, h.Port())
 	a := join(t, n.Client, one, 4801, at4)
@@ -168,7 +168,7 @@ func TestTerminalsFindEachOtherOverBothFamilies(t *testing.T) {
 func TestASilentTerminalIsForgotten(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	k := cellkey.New()
-	h := start(t, n.Server, Config{Keys: []cellkey.Key{k}})
+	h := start(t, n.Server, Config{Keys: []cellkey.Pair{{New: k}}})
 	at := netip.AddrPortFrom(n.Server.V4, h.Port())
 	t.Run("while both are there", func(t *testing.T) {
 		a, b := join(t, n.Client, k, 4801, at), join(t, n.Client, k, 4802, at)
@@ -193,7 +193,7 @@ func TestASilentTerminalIsForgotten(t *testing.T) {
 func TestInvalidDatagramsAreCountedAndChangeNothing(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	k := cellkey.New()
-	h := start(t, n.Server, Config{Keys: []cellkey.Key{k}})
+	h := start(t, n.Server, Config{Keys: []cellkey.Pair{{New: k}}})
 	at := netip.AddrPortFrom(n.Server.V4, h.Port())
 	a, b := join(t, n.Client, k, 4801, at), join(t, n.Client, k, 4802, at)
 	testnet.Eventually(t, 60*time.Second, "both to know each other",

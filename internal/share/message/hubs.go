@@ -79,7 +79,8 @@ func (r *Receiver) unbundle(from netip.AddrPort, datagram []byte, nowNs int64) (
 	if err != nil {
 		return bundle{}, reasonOf(err)
 	}
-	if h.tag != r.tag {
+	key := r.keys.find(h.tag)
+	if key == nil {
 		return bundle{}, OtherCell
 	}
 	if !slices.Contains(r.hubs.allowed, from.Addr()) {
@@ -95,9 +96,9 @@ func (r *Receiver) unbundle(from netip.AddrPort, datagram []byte, nowNs int64) (
 		return bundle{}, RateLimited
 	}
 	if s == nil {
-		s = &session{id: h.session, sealer: newSealer(r.key, h.session), source: from}
+		s = &session{id: h.session, source: from}
 	}
-	r.hubs.plain, err = open(r.hubs.plain[:0], s.sealer, datagram)
+	r.hubs.plain, err = open(r.hubs.plain[:0], s.sealers.of(key, h.session), datagram)
 	if err != nil {
 		return bundle{}, WrongKey
 	}

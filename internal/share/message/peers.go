@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+
+	"airtide/internal/share/cellkey"
 )
 
 // Peer is another present terminal.
@@ -11,6 +13,8 @@ type Peer struct {
 	Source  netip.AddrPort
 	Report  Report // the newest
 	HeardNs int64
+	// Key is the tag of the key under which Report was sealed.
+	Key cellkey.Tag `json:"-"`
 }
 
 // Peers appends the other present terminals in the order of their sessions. They are confirmed, not
@@ -26,7 +30,7 @@ func (r *Receiver) Peers(dst []Peer, nowNs int64) []Peer {
 	}
 	slices.SortFunc(present, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	for _, s := range present {
-		dst = append(dst, Peer{s.source, s.report, s.heardNs})
+		dst = append(dst, Peer{s.source, s.report, s.heardNs, s.tag})
 	}
 	clear(present) // so that forgotten sessions are freed
 	r.scratch = present[:0]

@@ -13,8 +13,10 @@ const DefaultMaxPeers = 1024
 
 // Config is the configuration of a Receiver and its Sender.
 type Config struct {
-	Key  cellkey.Key
-	Link Link
+	Key cellkey.Key
+	// OldKey is the key before Key while both are in use, otherwise zero.
+	OldKey cellkey.Key
+	Link   Link
 	// MaxPeers is the greatest number of peers. Zero means DefaultMaxPeers. The same number of
 	// unconfirmed sessions is kept in addition.
 	MaxPeers int
@@ -28,8 +30,7 @@ type Config struct {
 
 // Receiver accepts datagrams and knows the peers. MaxPeers bounds its memory.
 type Receiver struct {
-	key      cellkey.Key
-	tag      cellkey.Tag
+	keys     keyring
 	link     Link
 	maxPeers int
 	random   rand.Source
@@ -54,6 +55,7 @@ type Receiver struct {
 	size          int    // of this terminal's last datagram
 	report        uint64 // number of this terminal's reports
 	counts        [NumReasons]uint64
+	openedBy      cellkey.Tag // of the key of the last datagram that opened
 	plain         []byte
 	scratch       []*session
 }
@@ -68,7 +70,7 @@ const looksPerPeriod = 10
 // address changes.
 func NewReceiver(c Config, nowNs int64) *Receiver {
 	r := &Receiver{
-		key: c.Key, tag: c.Key.Tag(), link: c.Link, maxPeers: c.MaxPeers, random: c.Random,
+		keys: newKeyring(cellkey.Pair{New: c.Key, Old: c.OldKey}), link: c.Link, maxPeers: c.MaxPeers, random: c.Random,
 		sessions: map[uint64]*session{}, holders: map[netip.AddrPort]*session{},
 		nowNs: nowNs, lookNs: nowNs, periodNs: ShortestPeriodNs, size: typicalSize,
 	}
@@ -84,6 +86,9 @@ func NewReceiver(c Config, nowNs int64) *Receiver {
 	r.rotate(nowNs)
 	return r
 }
+
+// SetKeys changes the keys of the cell. Sessions continue under a key that stays.
+func (r *Receiver) SetKeys(p cellkey.Pair) { r.keys = newKeyring(p) }
 
 // Receive accepts a report from a source. The source is the address of the original sender. Its
 // port is zero unless terminals behind one address differ in it. Only an accepted report may affect
@@ -105,7 +110,8 @@ func (r *Receiver) receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 	if err != nil {
 		return Report{}, reasonOf(err)
 	}
-	if h.tag != r.tag {
+	key := r.keys.find(h.tag)
+	if key == nil {
 		return Report{}, OtherCell
 	}
 	if h.session == r.session {
@@ -123,9 +129,9 @@ func (r *Receiver) receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 	// A new session is stored only after one of its datagrams has opened.
 	opener := s
 	if opener == nil {
-		opener = &session{id: h.session, sealer: newSealer(r.key, h.session)}
+		opener = &session{id: h.session}
 	}
-	r.plain, err = open(r.plain[:0], opener.sealer, datagram)
+	r.plain, err = open(r.plain[:0], opener.sealers.of(key, h.session), datagram)
 	if err != nil {
 		return Report{}, WrongKey
 	}
@@ -133,6 +139,8 @@ func (r *Receiver) receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 	if err != nil {
 		return Report{}, reasonOf(err)
 	}
+	opener.tag = h.tag
+	r.openedBy = h.tag
 	b.report.Session = h.session
 	b.report.Sequence = h.sequence
 	return r.hear(opener, from, &b, nowNs)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+
+	"airtide/internal/share/cellkey"
 )
 
 // Relay serves a cell at a hub. It forwards the reports of each terminal to the others in bundles.
@@ -13,7 +15,7 @@ import (
 type Relay struct {
 	r        *Receiver
 	session  uint64
-	sealer   *sealer
+	sealers  sealers
 	sequence uint32
 	// waiting holds the newest report of each session.
 	waiting  map[uint64]*passing
@@ -51,7 +53,7 @@ const bundlesPerSecond = 30
 // NewRelay returns a Relay for the cell of a key. It uses only Key, MaxPeers and Random.
 func NewRelay(c Config, nowNs int64) *Relay {
 	r := NewReceiver(Config{
-		Key: c.Key, MaxPeers: c.MaxPeers, Random: c.Random, Link: Link{Copies: 1, NoMulticast: true},
+		Key: c.Key, OldKey: c.OldKey, MaxPeers: c.MaxPeers, Random: c.Random, Link: Link{Copies: 1, NoMulticast: true},
 	}, nowNs)
 	r.hubs.itself = true
 	r.bySource = newSourceKey(r)
@@ -66,7 +68,7 @@ func NewRelay(c Config, nowNs int64) *Relay {
 // begin starts a session of bundles.
 func (h *Relay) begin() {
 	h.session = h.r.number()
-	h.sealer = newSealer(h.r.key, h.session)
+	h.sealers = nil
 	h.sequence = 0
 }
 
@@ -77,7 +79,8 @@ func (h *Relay) Take(from netip.AddrPort, datagram []byte, nowNs int64) (reply [
 	report, reason := h.r.Receive(from, datagram, nowNs)
 	switch reason {
 	case Unconfirmed:
-		return h.seal(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), nil, false), reason
+		to := netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+		return h.seal(to, h.r.openedBy, nil, false), reason
 	case Accepted:
 		if len(h.waiting) == 0 {
 			h.firstNs = nowNs
@@ -149,7 +152,7 @@ func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
 				continue
 			}
 			if size+p.size() > MaxDatagram && len(h.entries) > 0 {
-				give(to.Source, h.seal(to.Source, h.entries, true))
+				give(to.Source, h.seal(to.Source, to.Key, h.entries, true))
 				bundles++
 				h.entries = h.entries[:0]
 				size = shortestBundle
@@ -158,7 +161,7 @@ func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
 			h.entries = append(h.entries, p.entry)
 		}
 		if len(h.entries) > 0 {
-			give(to.Source, h.seal(to.Source, h.entries, true))
+			give(to.Source, h.seal(to.Source, to.Key, h.entries, true))
 			bundles++
 		}
 		most = max(most, bundles)
@@ -191,15 +194,24 @@ func (h *Relay) updateMembers() {
 	}
 }
 
-func (h *Relay) seal(to netip.AddrPort, entries []entry, confirmed bool) []byte {
+// seal seals a bundle under the key with a tag: that of the receiver's newest datagram.
+func (h *Relay) seal(to netip.AddrPort, tag cellkey.Tag, entries []entry, confirmed bool) []byte {
 	if h.sequence == math.MaxUint32 {
 		h.begin()
 	}
 	h.sequence++
 	h.body = appendBundle(h.body[:0], h.r.challengeFor(h.r.challenge, to), confirmed, entries)
-	h.datagram = sealBundle(h.datagram[:0], h.sealer, header{h.r.tag, h.session, h.sequence}, h.body)
+	key := h.r.keys.find(tag)
+	if key == nil { // it has just been retired
+		key = h.r.keys.turn(0)
+	}
+	by := h.sealers.of(key, h.session)
+	h.datagram = sealBundle(h.datagram[:0], by, header{key.tag, h.session, h.sequence}, h.body)
 	return h.datagram
 }
+
+// SetKeys changes the keys of the cell.
+func (h *Relay) SetKeys(p cellkey.Pair) { h.r.SetKeys(p) }
 
 // Members returns the number of present terminals.
 func (h *Relay) Members(nowNs int64) int { return len(h.r.Peers(nil, nowNs)) }

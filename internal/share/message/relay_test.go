@@ -225,7 +225,7 @@ func TestInvalidBundlesAreRejected(t *testing.T) {
 			at += 50 * ms // so that the rate is no reason
 		}
 	}
-	fresh := m.hub.seal(a.at, nil, true)
+	fresh := m.hub.seal(a.at, m.hub.r.keys[0].tag, nil, true)
 	for i := range fresh {
 		changed := append([]byte(nil), fresh...)
 		changed[i] ^= 0x40
@@ -237,7 +237,7 @@ func TestInvalidBundlesAreRejected(t *testing.T) {
 	}
 	want(t, "unchanged", a.Take(hubAt, fresh, at), Bundled)
 	other := NewRelay(Config{Key: cellkey.New()}, 0)
-	want(t, "of another cell", a.Take(hubAt, other.seal(a.at, nil, true), at), OtherCell)
+	want(t, "of another cell", a.Take(hubAt, other.seal(a.at, other.r.keys[0].tag, nil, true), at), OtherCell)
 }
 
 func TestTheNumberOfHubSessionsIsLimited(t *testing.T) {
@@ -245,7 +245,7 @@ func TestTheNumberOfHubSessionsIsLimited(t *testing.T) {
 	a := behindHub(k, 1, 0)
 	for i := range 1000 {
 		h := NewRelay(Config{Key: k}, 0)
-		a.Take(hubAt, h.seal(a.at, nil, true), int64(i)*second)
+		a.Take(hubAt, h.seal(a.at, h.r.keys[0].tag, nil, true), int64(i)*second)
 	}
 	if n := len(a.hubs.sessions); n > mostHubs {
 		t.Errorf("%d sessions of hubs are known", n)
@@ -280,7 +280,7 @@ func FuzzBundle(f *testing.F) {
 		}
 		// A member that lies, in the place of a hub.
 		a := behindHub(k, 1, 0)
-		a.Take(hubAt, sealBundle(nil, newSealer(k, 5), header{a.tag, 5, 1}, body), 0)
+		a.Take(hubAt, sealBundle(nil, newSealer(k, 5), header{a.keys[0].tag, 5, 1}, body), 0)
 		if len(a.Peers(nil, 0)) > 0 {
 			t.Error("a bundle made a peer out of nothing")
 		}

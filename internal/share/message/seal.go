@@ -9,8 +9,8 @@ import (
 )
 
 // Version is the major version of the format. Version 1 repeated nonces on a machine that returned
-// to a snapshot.
-const Version = 2
+// to a snapshot. Version 2 was sealed by a construction of its own.
+const Version = 3
 
 // MaxDatagram is the longest accepted datagram in bytes. With the headers of IPv6 and UDP it fits
 // into 1280 bytes, the smallest MTU of IPv6. Reports of this version have at most 640 bytes.

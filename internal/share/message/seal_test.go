@@ -3,9 +3,11 @@ package message
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -168,6 +170,45 @@ func TestASessionEndsWithItsSequenceNumbers(t *testing.T) {
 	}
 	if d, err := a.Seal(nil, a.says, 0); !errors.Is(err, ErrExhausted) || len(d) != 0 {
 		t.Errorf("after the last number: % x, %v", d, err)
+	}
+}
+
+// Another implementation, OpenSSL's AES-SIV by Python's cryptography, seals the same bytes under
+// the key 00 01 .. 1f.
+func TestSealingAgreesWithAnotherImplementation(t *testing.T) {
+	text, err := os.ReadFile("testdata/aes-siv.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []struct{ Session, Header, Body, Sealed string }
+	if err := json.Unmarshal(text, &vectors); err != nil || len(vectors) == 0 {
+		t.Fatalf("%d vectors: %v", len(vectors), err)
+	}
+	k, err := cellkey.Parse("airtide-cell-1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9K66xW")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytesOf := func(text string) []byte {
+		b, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for _, v := range vectors {
+		session, err := strconv.ParseUint(v.Session, 16, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSealer(k, session)
+		sealed := s.seal(nil, bytesOf(v.Header), bytesOf(v.Body))
+		if got := hex.EncodeToString(sealed); got != v.Sealed {
+			t.Errorf("session %s, %d bytes: sealed %s, want %s", v.Session, len(v.Body)/2, got, v.Sealed)
+		}
+		body, err := s.open(nil, bytesOf(v.Header), bytesOf(v.Sealed))
+		if err != nil || hex.EncodeToString(body) != v.Body {
+			t.Errorf("session %s: opened %x, %v", v.Session, body, err)
+		}
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+
+	"airtide/internal/share/cellkey"
 )
 
 // Sender seals the reports of this terminal and decides when they are due.
 type Sender struct {
 	r        *Receiver
-	sealer   *sealer
+	sealers  sealers
 	sequence uint32
 	lastNs   int64
 	jitter   float64
@@ -25,7 +27,7 @@ const jitterPart = 0.1
 
 // NewSender returns the Sender of a Receiver's session. A Receiver has one Sender.
 func NewSender(r *Receiver, nowNs int64) *Sender {
-	s := &Sender{r: r, sealer: newSealer(r.key, r.session), lastNs: nowNs, random: rand.New(r.random)}
+	s := &Sender{r: r, lastNs: nowNs, random: rand.New(r.random)}
 	// After a power failure, many terminals start at the same time.
 	s.jitter = s.random.Float64()
 	return s
@@ -58,6 +60,10 @@ func (s *Sender) periodNs(nowNs int64) int64 { return s.r.computePeriodNs(nowNs)
 // makes a new Receiver and Sender.
 var ErrExhausted = errors.New("the session has no sequence numbers left: begin another")
 
+// NextKey returns the key under which Seal seals the next report. Hashes of access points in it are
+// those of this key.
+func (s *Sender) NextKey() cellkey.Key { return s.r.keys.turn(s.sequence + 1).key }
+
 // Seal appends a report as a datagram. It sets the session, the sequence number and the period. The
 // error names a value beyond its limits.
 func (s *Sender) Seal(dst []byte, report Report, nowNs int64) ([]byte, error) {
@@ -80,7 +86,8 @@ func (s *Sender) Seal(dst []byte, report Report, nowNs int64) ([]byte, error) {
 	}
 	s.sequence++
 	start := len(dst)
-	dst = seal(dst, s.sealer, header{s.r.tag, s.r.session, s.sequence}, s.body)
+	key := s.r.keys.turn(s.sequence)
+	dst = seal(dst, s.sealers.of(key, s.r.session), header{key.tag, s.r.session, s.sequence}, s.body)
 	s.r.size = len(dst) - start
 	early := s.extra && nowNs < s.regularNs(nowNs)
 	s.extra = false

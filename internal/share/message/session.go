@@ -2,13 +2,16 @@ package message
 
 import (
 	"net/netip"
+
+	"airtide/internal/share/cellkey"
 )
 
 // session is one run of another terminal's agent.
 type session struct {
 	id         uint64
 	firstHeard uint64 // its number among all sessions
-	sealer     *sealer
+	sealers    sealers
+	tag        cellkey.Tag    // of the key of its newest datagram
 	source     netip.AddrPort // of its reports
 	second     netip.AddrPort // of its reports over the other version of IP
 	both, six  bool           // it receives both versions; the last report came over IPv6
