@@ -16,7 +16,7 @@ type Status struct {
 	PID    int            `json:"pid"`
 	Policy control.Policy `json:"policy"`
 	Cell   string         `json:"cell"` // tag of the cell's key
-	// Bounded says whether windows are bounded. If not, Reason says why.
+	// Bounded reports whether windows are bounded. If not, Reason says why.
 	Bounded bool   `json:"bounded"`
 	Reason  string `json:"reason,omitempty"`
 	// Own and Peers are the terminals, as they report themselves.

@@ -77,12 +77,12 @@ func (s *Solver) everyone() []int {
 }
 
 // normaliseFactors scales the factors of some terminals so that the greatest factor is 1.
-func (s *Solver) normaliseFactors(who []int) {
+func (s *Solver) normaliseFactors(indices []int) {
 	s.reference = math.Inf(-1)
-	for _, i := range who {
+	for _, i := range indices {
 		s.reference = max(s.reference, s.exponent[i])
 	}
-	for _, i := range who {
+	for _, i := range indices {
 		s.factor[i] = math.Exp(s.exponent[i] - s.reference)
 	}
 }
@@ -97,22 +97,22 @@ const faint = 1e-150
 // The spent sum is a concave, piecewise linear function of t. Each round is a step of Newton's
 // method from the left. A step never passes the true level, so a terminal that reaches its demand
 // stays there, and the rounds end when no more terminals reach it.
-func (s *Solver) raiseLevel(who []int, budget float64) (t, slope float64) {
-	for len(who) > 0 {
+func (s *Solver) raiseLevel(indices []int, budget float64) (t, slope float64) {
+	for len(indices) > 0 {
 		slope = 0
 		most := 0.0
-		for _, i := range who {
+		for _, i := range indices {
 			slope += s.cost[i] * s.factor[i]
 			most = max(most, s.factor[i])
 		}
 		if most < faint && s.alpha > 0 && s.alpha != 1 && s.alpha != 2 && !math.IsInf(s.alpha, 1) {
-			s.normaliseFactors(who)
+			s.normaliseFactors(indices)
 			t = 0
 			continue
 		}
 		t = max(t, budget/slope)
-		left := who[:0]
-		for _, i := range who {
+		left := indices[:0]
+		for _, i := range indices {
 			if t*s.factor[i] < s.demand[i] {
 				left = append(left, i)
 				continue
@@ -120,13 +120,13 @@ func (s *Solver) raiseLevel(who []int, budget float64) (t, slope float64) {
 			s.share[i] = s.demand[i]
 			budget -= s.cost[i] * s.demand[i]
 		}
-		if len(left) == len(who) {
-			for _, i := range who {
+		if len(left) == len(indices) {
+			for _, i := range indices {
 				s.share[i] = t * s.factor[i]
 			}
 			return t, slope
 		}
-		who = left
+		indices = left
 	}
 	return math.Inf(1), 0
 }

@@ -11,8 +11,8 @@ type ties int
 
 const (
 	together ties = iota // all at one level
-	lessAir              // who needs less airtime: what an infinitely small rise of its price leads to
-	lessWire             // who needs less of the wire, and so more airtime: the same for the wire's price
+	lessAir              // terminals that need less airtime, as after an infinitely small rise of its price
+	lessWire             // terminals that need less of the wire and so more airtime, as after one of the wire's price
 )
 
 // totalFirst solves the linear program of alpha = 0 and returns its prices. At given prices the
@@ -126,26 +126,26 @@ func (s *Solver) greedy(p prices, l Limits, t ties) prices {
 		value[i] = s.weight[i] / s.cost[i]
 	}
 	budget := p.budget(l)
-	for who := s.order; len(who) > 0; {
-		more, same := s.partition(who)
-		before, with := s.demandCost(who[:more]), 0.0
+	for indices := s.order; len(indices) > 0; {
+		more, same := s.partition(indices)
+		before, with := s.demandCost(indices[:more]), 0.0
 		if before <= budget {
-			with = s.demandCost(who[more : more+same])
+			with = s.demandCost(indices[more : more+same])
 		}
 		switch {
 		case before > budget:
-			s.none(who[more:])
-			who = who[:more]
+			s.none(indices[more:])
+			indices = indices[:more]
 		case before+with > budget:
-			s.serve(who[:more])
-			s.none(who[more+same:])
-			s.last = who[more]
-			s.level(who[more:more+same], budget-before, t)
+			s.serve(indices[:more])
+			s.none(indices[more+same:])
+			s.last = indices[more]
+			s.level(indices[more:more+same], budget-before, t)
 			return p.times(value[s.last])
 		default:
-			s.serve(who[:more+same])
+			s.serve(indices[:more+same])
 			budget -= before + with
-			who = who[more+same:]
+			indices = indices[more+same:]
 		}
 	}
 	return prices{}
@@ -153,22 +153,22 @@ func (s *Solver) greedy(p prices, l Limits, t ties) prices {
 
 // partition moves the terminals with a higher value than the pivot to the front, then those with
 // the same value. It returns the numbers of both.
-func (s *Solver) partition(who []int) (more, same int) {
+func (s *Solver) partition(indices []int) (more, same int) {
 	value := s.exponent
-	a := value[who[0]]
-	b := value[who[len(who)/2]]
-	c := value[who[len(who)-1]]
+	a := value[indices[0]]
+	b := value[indices[len(indices)/2]]
+	c := value[indices[len(indices)-1]]
 	pivot := max(min(a, b), min(max(a, b), c))
-	less := len(who)
+	less := len(indices)
 	for at := 0; at < less; {
-		switch v := value[who[at]]; {
+		switch v := value[indices[at]]; {
 		case v > pivot:
-			who[at], who[more] = who[more], who[at]
+			indices[at], indices[more] = indices[more], indices[at]
 			more++
 			at++
 		case v < pivot:
 			less--
-			who[at], who[less] = who[less], who[at]
+			indices[at], indices[less] = indices[less], indices[at]
 		default:
 			at++
 		}
@@ -177,48 +177,48 @@ func (s *Solver) partition(who []int) (more, same int) {
 }
 
 // demandCost returns the cost of all demands of some terminals.
-func (s *Solver) demandCost(who []int) (sum float64) {
-	for _, i := range who {
+func (s *Solver) demandCost(indices []int) (sum float64) {
+	for _, i := range indices {
 		sum += s.cost[i] * s.demand[i]
 	}
 	return sum
 }
 
-func (s *Solver) serve(who []int) {
-	for _, i := range who {
+func (s *Solver) serve(indices []int) {
+	for _, i := range indices {
 		s.share[i] = s.demand[i]
 	}
 }
 
-func (s *Solver) none(who []int) {
-	for _, i := range who {
+func (s *Solver) none(indices []int) {
+	for _, i := range indices {
 		s.share[i] = 0
 	}
 }
 
 // level serves terminals with the same value, together or some of them first. Their demand exceeds
 // the budget.
-func (s *Solver) level(who []int, budget float64, t ties) {
+func (s *Solver) level(indices []int, budget float64, t ties) {
 	if t != together {
-		slices.SortFunc(who, func(i, j int) int {
+		slices.SortFunc(indices, func(i, j int) int {
 			if t == lessWire {
 				i, j = j, i
 			}
 			return cmp.Compare(s.inverse[i], s.inverse[j])
 		})
 	}
-	for from := 0; from < len(who); {
-		to := len(who)
+	for from := 0; from < len(indices); {
+		to := len(indices)
 		if t != together {
-			for to = from + 1; to < len(who) && s.inverse[who[to]] == s.inverse[who[from]]; {
+			for to = from + 1; to < len(indices) && s.inverse[indices[to]] == s.inverse[indices[from]]; {
 				to++
 			}
 		}
-		if level, _ := s.raiseLevel(s.all[:copy(s.all, who[from:to])], budget); !math.IsInf(level, 1) {
-			s.none(who[to:])
+		if level, _ := s.raiseLevel(s.all[:copy(s.all, indices[from:to])], budget); !math.IsInf(level, 1) {
+			s.none(indices[to:])
 			return
 		}
-		budget = max(budget-s.demandCost(who[from:to]), 0)
+		budget = max(budget-s.demandCost(indices[from:to]), 0)
 		from = to
 	}
 }

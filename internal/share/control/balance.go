@@ -8,7 +8,7 @@ import (
 // Direction is one direction of a terminal's traffic.
 type Direction struct {
 	// Share is the direction's part of the terminal's share, and Rate its delivery rate, in bit/s.
-	// Limited says that the window limits the rate.
+	// Limited means that the window limits the rate.
 	Share, Rate float64
 	Limited     bool
 }

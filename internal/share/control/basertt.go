@@ -96,7 +96,7 @@ func (r *rttProbe) sample(now, step, begin, mean time.Duration, flows *flow.Set)
 	}
 }
 
-// conclude takes the result of an RTT probe for every path, and says whether any path has become
+// conclude takes the result of an RTT probe for every path, and reports whether any path has become
 // longer. own is how long the medium takes for what all participants keep in flight in it.
 func (r *rttProbe) conclude(flows *flow.Set, own time.Duration) (longer bool) {
 	for _, f := range flows.All() {
@@ -135,16 +135,16 @@ func (p *path) conclude(d *flow.Direction, own time.Duration) (longer bool) {
 	return longer
 }
 
-// foreignHere says whether this terminal found a foreign queue.
+// foreignHere reports whether this terminal found a foreign queue.
 func (r *rttProbe) foreignHere() bool { return r.any(func(p *path) bool { return p.foreignRTT > 0 }) }
 
-// missed says whether a foreign queue stood, and the last RTT probe did not find it.
+// missed reports whether a foreign queue stood, and the last RTT probe did not find it.
 func (r *rttProbe) missed() bool { return r.any(func(p *path) bool { return p.missed }) }
 
-// foreign says whether a foreign queue stands, by this terminal's probes or by reports.
+// foreign reports whether a foreign queue stands, by this terminal's probes or by reports.
 func (r *rttProbe) foreign() bool { return r.foreignHere() || r.reported.delay > 0 }
 
-// countMiss counts a miss for every foreign queue, and says whether there are any. The queue may
+// countMiss counts a miss for every foreign queue, and reports whether there are any. The queue may
 // have been that of a terminal that has just joined.
 func (r *rttProbe) countMiss() bool {
 	for _, p := range r.paths {

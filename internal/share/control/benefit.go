@@ -43,13 +43,13 @@ func (b *benefit) trackForeign(now time.Duration, r *rttProbe) {
 	}
 }
 
-// wantsSecondRTTProbe says whether an RTT probe has to come before the next release probe: a
+// wantsSecondRTTProbe reports whether an RTT probe has to come before the next release probe: a
 // terminal that has less counts only if foreign queues still stand.
 func (b *benefit) wantsSecondRTTProbe(lastRTTProbe time.Duration) bool {
 	return b.foreignSince > 0 && b.judged.Unconfirmed() && lastRTTProbe < b.probedAt
 }
 
-// wantsReleaseProbe says whether a release probe is due.
+// wantsReleaseProbe reports whether a release probe is due.
 func (b *benefit) wantsReleaseProbe(now time.Duration) bool {
 	first := firstReleaseProbe
 	every := releaseProbeEvery

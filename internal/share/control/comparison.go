@@ -67,11 +67,11 @@ func (e Benefit) helpsBy(margin float64) bool {
 // value is ready.
 type verdict struct{ costly int }
 
-// Unconfirmed says that a terminal beside foreign queues had less than without bounds in the last
+// Unconfirmed means that a terminal beside foreign queues had less than without bounds in the last
 // comparison, so that another comparison must confirm it.
 func (j *verdict) Unconfirmed() bool { return j.costly > 0 }
 
-// Judge takes a comparison, and returns why windows are to be released, or "". foreign says that
+// Judge takes a comparison, and returns why windows are to be released, or "". foreign means that
 // foreign queues stand: then no terminal may have less than without bounds. Without them slow
 // terminals have less on purpose.
 func (j *verdict) Judge(e Benefit, foreign bool) (reason string) {

@@ -220,7 +220,7 @@ func (c *Core) probeQueue(peers []message.Peer) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// settled says whether no probe runs, and rates are those of the shares.
+// settled reports whether no probe runs, and rates are those of the shares.
 func (p *probeState) settled(now time.Duration) bool {
 	return p.active.Kind == message.NoProbe && (p.ended == 0 || now-p.ended >= settleTime+settleRTTs*p.baseRTT)
 }
@@ -391,7 +391,7 @@ func (c *Core) compareBenefit(now time.Duration, in Inputs, all []Terminal) {
 	c.notices = append(c.notices, notice)
 }
 
-// isCoordinator says whether this terminal asks for release probes: its session is the lowest of
+// isCoordinator reports whether this terminal asks for release probes: its session is the lowest of
 // those that do not only observe.
 func (c *Core) isCoordinator(peers []message.Peer) bool {
 	if c.config.Policy == Observe {
@@ -439,7 +439,7 @@ func (c *Core) standaloneRate() float64 {
 	return c.standalone.Value()
 }
 
-// measuresStandalone says whether the standalone rate is neither configured nor known from the
+// measuresStandalone reports whether the standalone rate is neither configured nor known from the
 // radio.
 func (c *Core) measuresStandalone() bool {
 	return c.config.StandaloneBps == 0 && c.radio.StandaloneBps == 0

@@ -31,7 +31,7 @@ type foreignWindow struct {
 }
 
 // update returns a window in bytes for a direction while foreign queues stand, and 0 otherwise. A
-// bounded terminal must not get less than an unbounded one. missed says that the last RTT probe
+// bounded terminal must not get less than an unbounded one. missed means that the last RTT probe
 // found no foreign queue, least is the smallest window, and elapsed is 0 during a probe.
 func (w *foreignWindow) update(
 	elapsed, queue time.Duration, d *flow.Direction, foreignRTT time.Duration, missed bool, least float64,

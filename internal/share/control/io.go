@@ -21,9 +21,9 @@ type Config struct {
 	StandaloneBps float64 `json:"standalone_bps,omitempty"`
 	// CapacityBps is the rate in bit/s that equal-cap and equal-range divide.
 	CapacityBps float64 `json:"capacity_bps,omitempty"`
-	// SingleFrames says that the radio sends each packet by itself, whatever Inputs.Radio says.
+	// SingleFrames means that the radio sends each packet by itself, whatever Inputs.Radio says.
 	SingleFrames bool `json:"single_frames,omitempty"`
-	// BoundReceive says that the kernel can bound receive windows.
+	// BoundReceive means that the kernel can bound receive windows.
 	BoundReceive bool `json:"bound_receive"`
 	// Session orders the terminal among its peers.
 	Session uint64 `json:"session"`
@@ -40,14 +40,14 @@ type Inputs struct {
 	// Silence is the time since any of them was heard. Above SilenceLimit bounds are lifted.
 	Silence      time.Duration `json:"silence"`
 	SilenceLimit time.Duration `json:"silence_limit"`
-	// MayReportEarly says that an extra report may be sent now.
+	// MayReportEarly means that an extra report may be sent now.
 	MayReportEarly bool `json:"may_report_early"`
-	// Ready says that bounds can be set.
+	// Ready means that bounds can be set.
 	Ready bool `json:"ready"`
 	// UnboundFlows is the number of this terminal's flows that could not be bounded. While there
 	// are any, their queues are what an RTT probe finds.
 	UnboundFlows int `json:"unbound_flows,omitempty"`
-	// NewAccessPoint says that the terminal has moved to another cell since the last step.
+	// NewAccessPoint means that the terminal has moved to another cell since the last step.
 	NewAccessPoint bool `json:"new_access_point,omitempty"`
 }
 

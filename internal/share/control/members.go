@@ -24,8 +24,8 @@ const (
 // membership holds the terminals that bound their windows, by session.
 type membership map[uint64]member
 
-// update takes the newest reports. joined says that a terminal bounds its windows now and did not
-// before; sent says that a new one already sends.
+// update takes the newest reports. joined means that a terminal bounds its windows now and did not
+// before; sent means that a new one already sends.
 func (m *membership) update(now time.Duration, peers []message.Peer) (joined, sent bool) {
 	if *m == nil {
 		*m = make(membership, len(peers))

@@ -23,7 +23,7 @@ const (
 // Policies lists all policies.
 var Policies = []Policy{Shares, EqualCapPolicy, EqualRangePolicy, Observe}
 
-// DividesCapacity says whether the policy needs Config.CapacityBps.
+// DividesCapacity reports whether the policy needs Config.CapacityBps.
 func (p Policy) DividesCapacity() bool { return p == EqualCapPolicy || p == EqualRangePolicy }
 
 // ParsePolicy reads the name of a policy.

@@ -48,5 +48,5 @@ func ParseRules(s string) (rules []Rule, err error) {
 	return rules, nil
 }
 
-// off says whether a rule is switched off.
+// off reports whether a rule is switched off.
 func (o *Options) off(r Rule) bool { return slices.Contains(o.Disable, r) }

@@ -21,10 +21,10 @@ type Terminal struct {
 	Demand float64
 	// Weight is the terminal's weight in the allocation; 0 means 1.
 	Weight float64
-	// Measured says that Max was measured, not derived from a PHY rate or configured. It may be
+	// Measured means that Max was measured, not derived from a PHY rate or configured. It may be
 	// outdated.
 	Measured bool
-	// Single says that the radio sends each packet by itself.
+	// Single means that the radio sends each packet by itself.
 	Single bool
 	// MinRTT is the smallest RTT of its flows, and RTT their present mean; 0 without flows.
 	MinRTT, RTT time.Duration
@@ -96,10 +96,10 @@ type Decision struct {
 	QueueTarget time.Duration
 	// Correction is the factor of the windows that brings the rate to the share.
 	Correction float64
-	// PathSuspected says that the base RTTs may be outdated: RTTs are longer than windows explain,
+	// PathSuspected means that the base RTTs may be outdated: RTTs are longer than windows explain,
 	// or queues stand though little airtime is used. An RTT probe will tell.
 	PathSuspected bool
-	// Whole says that windows are to be rounded to whole A-MPDUs (WholeAggregates). Radios
+	// Whole means that windows are to be rounded to whole A-MPDUs (WholeAggregates). Radios
 	// aggregate and shares are alike; with unlike shares rounding would cost more exactness than it
 	// gains.
 	Whole bool
@@ -136,7 +136,8 @@ type ShareController struct {
 // LongestStep is the greatest time between two steps that counts.
 const LongestStep = 500 * time.Millisecond
 
-// A path is suspected after suspectTime with a delay above suspectQueues queue targets.
+// A path is suspected after suspectTime with a delay above suspectQueues queue targets. Shorter
+// delays are bursts of contention; an RTT probe after each of them would cost throughput.
 const (
 	suspectTime   = 400 * time.Millisecond
 	suspectQueues = 3
@@ -162,7 +163,7 @@ func (c *ShareController) LongerPath() {
 // it, so it is forgotten.
 func (c *ShareController) NewSender() { c.wire.forget() }
 
-// SetForeign says whether foreign queues stand. If they do, unused airtime does not mean that the
+// SetForeign reports whether foreign queues stand. If they do, unused airtime does not mean that the
 // wire limits.
 func (c *ShareController) SetForeign(stand bool) { c.foreign = stand }
 
@@ -307,9 +308,13 @@ func (c *ShareController) meanShare(shares []float64, airtime float64) float64 {
 
 // How fast and how far windows are corrected.
 const (
-	correctionTime = 1.0 // time constant of the correction, in seconds
-	pullTime       = 3.0 // time constant of the pull towards 1, in seconds
-	maxCorrection  = 8.0 // for a path whose RTT grew by far more than the queue target
+	// correctionTime is the time constant of the correction in seconds. Rates are smoothed over 0.3
+	// s and reported within 0.4 s; a faster loop would swing.
+	correctionTime = 1.0
+	// pullTime is that of the pull towards 1. It is slower, so that the pull does not undo what a
+	// terminal needs.
+	pullTime      = 3.0
+	maxCorrection = 8.0 // for a path whose RTT grew by far more than the queue target
 	// minCorrection is the least correction while this terminal's own packets wait longer than the
 	// queue target. If they do not, only reports say that its windows are too long, and they shrink
 	// to minCorrectionUnqueued at most.
@@ -319,9 +324,10 @@ const (
 	// share for rateDelay.
 	shareChange = 0.1
 	rateDelay   = 700 * time.Millisecond
-	// startTime is how long the others need to make room for a terminal that starts.
+	// startTime is how long the others need to make room for a terminal that starts: two reports,
+	// and the time in which a full queue of the access point drains.
 	startTime = 1500 * time.Millisecond
-	// startRTTs is how many round trips a window needs to grow.
+	// startRTTs is how many round trips a window needs to grow: slow start from 10 packets to 10000.
 	startRTTs = 10
 	// maxReportAge limits how long a starting terminal waits for reports that show the others'
 	// present rates.

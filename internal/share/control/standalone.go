@@ -190,7 +190,7 @@ const (
 	dropTime                   = time.Second
 )
 
-// Step takes the terminal's rate over its share. queued says that it is greedy while queues stand.
+// Step takes the terminal's rate over its share. queued means that it is greedy while queues stand.
 // It returns true if a drop is detected.
 func (f *rateDrop) Step(step time.Duration, part float64, queued bool) bool {
 	f.had = f.had || part >= reachedShare
@@ -206,10 +206,10 @@ func (f *rateDrop) Step(step time.Duration, part float64, queued bool) bool {
 	return true
 }
 
-// Known says whether a rate probe gave a result.
+// Known reports whether a rate probe gave a result.
 func (m *standaloneEstimator) Known() bool { return m.value > 0 }
 
-// Due says whether a rate probe is due in a cell of so many terminals. A large correction, or more
+// Due reports whether a rate probe is due in a cell of so many terminals. A large correction, or more
 // airtime in use than exists, suggests that the standalone rate changed.
 func (m *standaloneEstimator) Due(now time.Duration, terminals int, d Decision) bool {
 	changed := d.Airtime > maxAirtime || d.Correction >= largeCorrection || d.Correction <= 1/largeCorrection

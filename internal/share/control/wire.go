@@ -28,9 +28,12 @@ type cellState struct {
 // shares. Until then a slower radio looks like a slower wire. This takes rateProbeWait, and
 // rateProbeWaitEach for each of these terminals, but maxRateProbeWait at most.
 const (
-	rateProbeWait     = 2 * time.Second
+	// A probe is announced up to 1.6 s ahead, and its result is in the next report.
+	rateProbeWait = 2 * time.Second
+	// The longest common probe is 0.4 s, and 0.2 s lie between two.
 	rateProbeWaitEach = 700 * time.Millisecond
-	maxRateProbeWait  = 8 * time.Second
+	// Longer than the budget of probes of a dozen terminals, nobody waits.
+	maxRateProbeWait = 8 * time.Second
 )
 
 // longestDelay is the greatest delay of a peer that counts, in medians of all delays. A longer one
@@ -122,27 +125,33 @@ func (s *cellState) contentionFloor(queue time.Duration) time.Duration {
 
 const (
 	// spareAirtime is the part of the usable airtime below which queues mean that the wire limits.
+	// Where the medium limits, terminals use 0.85 to 1 of it by their standalone rates.
 	spareAirtime = 0.7
-	// wireConfirm is how long this must last.
+	// wireConfirm is how long this must last: longer than the smoothing of rates and a report, so
+	// that rates and delays are of the same time.
 	wireConfirm = 500 * time.Millisecond
 	// wireValidMin is how long a capacity is valid. The time doubles up to wireValidMax each time
-	// that the same capacity is found.
+	// that the same capacity is found. A trial without the limit fills the queue for wireConfirm,
+	// so trials of a wire that stays cost 2 % of the time at first and then 0.2 %.
 	wireValidMin = 30 * time.Second
 	wireValidMax = 5 * time.Minute
 	// wireHeadroom is how far the capacity may stay above the total while queues stand; it decays
 	// to that by a factor of e in wireDecayTime seconds. A capacity can be too high after shares
-	// changed, because old and new reports add up.
+	// changed, because old and new reports add up. The headroom is above the jitter of smoothed
+	// rates, so that a capacity that is right does not fall.
 	wireHeadroom, wireDecayTime = 1.06, 20.0
 	// minDelivered is the part of the highest capacity that a wire with queues delivers at least.
 	// If the total is lower, something else limits, and no wire is believed for refutedMin. The
 	// time doubles up to refutedMax each time that this happens again.
 	minDelivered           = 0.5
 	refutedMin, refutedMax = 30 * time.Second, 5 * time.Minute
-	// totalSmoothing is the time constant of the total.
+	// totalSmoothing is the time constant of the total. Reports arrive one after the other, so their
+	// sum jumps within a period.
 	totalSmoothing = 500 * time.Millisecond
 	// standaloneChange is the relative change of the sum of standalone rates after which the wire
-	// is tested again. radioDrain is how long the queues of a radio that became slower say nothing
-	// about the wire.
+	// is tested again: probes of the same radio differ by less. radioDrain is how long the queues of
+	// a radio that became slower say nothing about the wire: they hold up to a second at the old
+	// rate.
 	standaloneChange = 0.1
 	radioDrain       = 2 * time.Second
 )
@@ -243,12 +252,12 @@ func (w *wire) refute(now time.Duration) {
 	w.refutedUntil = now + w.refutedFor
 }
 
-// standaloneChanged says whether the sum of standalone rates changed.
+// standaloneChanged reports whether the sum of standalone rates changed.
 func standaloneChanged(now, before float64) bool {
 	return math.Abs(now/before-1) > standaloneChange
 }
 
-// LongerPath says whether a smallest RTT is so far above another that the path must have changed.
+// LongerPath reports whether a smallest RTT is so far above another that the path must have changed.
 func LongerPath(before, now time.Duration) bool {
 	return now > before+before/3+3*time.Millisecond
 }

@@ -66,7 +66,7 @@ const (
 func Attach(ctx context.Context, sockets tune.Selection) (*Bounder, error) {
 	loaded, err := congestion.LoadUnique(congestion.CubicBound, congestion.CubicBound.Defaults())
 	if err != nil {
-		return nil, fmt.Errorf("holding flows: %w", err)
+		return nil, fmt.Errorf("bounding flows: %w", err)
 	}
 	h := &Bounder{
 		Name: loaded.Name, loaded: loaded, cookies: map[ends]uint64{}, reasons: map[ends]string{},
@@ -74,11 +74,11 @@ func Attach(ctx context.Context, sockets tune.Selection) (*Bounder, error) {
 	}
 	h.bounder, err = congestion.OpenBounds(loaded.Name)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("holding flows: %w", err), h.Close())
+		return nil, errors.Join(fmt.Errorf("bounding flows: %w", err), h.Close())
 	}
 	h.tuned, err = tune.Apply(ctx, sockets, tune.Settings{CongestionControl: loaded.Name}, tune.Options{})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("holding flows: %w", err), h.Close())
+		return nil, errors.Join(fmt.Errorf("bounding flows: %w", err), h.Close())
 	}
 	return h, nil
 }
@@ -87,7 +87,7 @@ func Attach(ctx context.Context, sockets tune.Selection) (*Bounder, error) {
 // process hangs or is killed. Before the first call, bounds have no end.
 func (h *Bounder) ExtendLease(until time.Duration) error {
 	if err := h.bounder.Lease(int64(until)); err != nil {
-		return fmt.Errorf("holding flows: %w", err)
+		return fmt.Errorf("bounding flows: %w", err)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (h *Bounder) Set(ctx context.Context, now time.Duration, bounds []control.S
 		// A socket that its program gave another congestion control has lost its bounds.
 		h.bindNs = now
 		if err := h.tuned.Reapply(ctx); err != nil {
-			return 0, fmt.Errorf("holding flows: %w", err)
+			return 0, fmt.Errorf("bounding flows: %w", err)
 		}
 	}
 	for _, b := range bounds {
@@ -135,13 +135,13 @@ func (h *Bounder) Set(ctx context.Context, now time.Duration, bounds []control.S
 			continue
 		}
 		if err := h.put(congestion.Socket(cookie), s); err != nil {
-			return missing, fmt.Errorf("holding flows: %w", err)
+			return missing, fmt.Errorf("bounding flows: %w", err)
 		}
 	}
 	for cookie := range h.set {
 		if _, bounded := wanted[cookie]; !bounded {
 			if err := h.bounder.Clear(congestion.Socket(cookie)); err != nil {
-				return missing, fmt.Errorf("letting flows go: %w", err)
+				return missing, fmt.Errorf("lifting the bounds of flows: %w", err)
 			}
 		}
 	}
@@ -193,7 +193,7 @@ func (h *Bounder) put(socket congestion.Scope, s setting) error {
 func (h *Bounder) findSockets(ctx context.Context) error {
 	r, err := h.tuned.Report(ctx)
 	if err != nil {
-		return fmt.Errorf("looking for the sockets to hold: %w", err)
+		return fmt.Errorf("looking for the sockets to bound: %w", err)
 	}
 	clear(h.cookies)
 	clear(h.reasons)
@@ -235,7 +235,7 @@ func (h *Bounder) Close() error {
 	}
 	errs = append(errs, h.loaded.Close())
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("letting flows go: %w", err)
+		return fmt.Errorf("lifting the bounds of flows: %w", err)
 	}
 	return nil
 }

@@ -127,8 +127,8 @@ func familiesOf(device *net.Interface) (f Families, err error) {
 }
 
 // listen opens the socket of a family. With a device it receives and sends there only, and joins
-// the group if meet is set.
-func listen(six bool, port uint16, device *net.Interface, meet bool) (*conn, error) {
+// the group if multicast is set.
+func listen(six bool, port uint16, device *net.Interface, multicast bool) (*conn, error) {
 	network, group := "udp4", Group4
 	if six {
 		network = "udp6"
@@ -151,7 +151,7 @@ func listen(six bool, port uint16, device *net.Interface, meet bool) (*conn, err
 	if err := c.bind(device); err != nil {
 		return nil, errors.Join(fmt.Errorf("binding to %s: %w", device.Name, err), u.Close())
 	}
-	if !meet {
+	if !multicast {
 		return c, nil
 	}
 	if err := c.join(device, group); err != nil {

@@ -89,13 +89,12 @@ type Report struct {
 	Weight uint16 `json:"weight_thousandths"`
 	// Probe is what it asks the others for.
 	Probe Probe `json:"probe,omitzero"`
-	// ForeignQueues says that it found, while all held back, that others who do not take part have
-	// queues stand.
+	// ForeignQueues means that it found queues in an RTT probe that are not of participants.
 	ForeignQueues bool `json:"foreign_queues"`
-	// SingleFrames says that its radio sends each packet by itself: 802.11a, b and g have no
+	// SingleFrames means that its radio sends each packet by itself: 802.11a, b and g have no
 	// aggregates.
 	SingleFrames bool `json:"single_frames"`
-	// BothFamilies says that it hears multicast over IPv4 and over IPv6, so that either will do to
+	// BothFamilies means that it hears multicast over IPv4 and over IPv6, so that either will do to
 	// reach it.
 	BothFamilies bool `json:"both_families"`
 	// BSS is its access point (cellkey.Key.BSS). Zero means that it is unknown.

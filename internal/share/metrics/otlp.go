@@ -63,13 +63,13 @@ func Export(collector, version string, look Look, notice func(string)) (*Exporte
 			notice("exporting metrics: " + text)
 		}
 	}))
-	who, err := resource.New(context.Background(), resource.WithFromEnv(), resource.WithHost(),
+	process, err := resource.New(context.Background(), resource.WithFromEnv(), resource.WithHost(),
 		resource.WithTelemetrySDK(), resource.WithAttributes(
 			attribute.String("service.name", "airtide-share"), attribute.String("service.version", version)))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("exporting metrics: %w", err), out.Shutdown(context.Background()))
 	}
-	e.provider = sdk.NewMeterProvider(sdk.WithResource(who), sdk.WithReader(sdk.NewPeriodicReader(out)))
+	e.provider = sdk.NewMeterProvider(sdk.WithResource(process), sdk.WithReader(sdk.NewPeriodicReader(out)))
 	if err := e.observe(e.provider.Meter("airtide/internal/share"), look); err != nil {
 		return nil, errors.Join(fmt.Errorf("exporting metrics: %w", err), e.Close())
 	}

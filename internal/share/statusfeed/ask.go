@@ -37,7 +37,7 @@ func Ask(ctx context.Context) ([]*Report, []*Failure, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("looking for agents: %w", err)
 	}
-	defer leave(agents)
+	defer closeAll(agents)
 	if len(agents) == 0 {
 		return nil, nil, ErrNone
 	}

@@ -56,15 +56,15 @@ func find() (all []found, err error) {
 			continue
 		}
 		if err := os.Remove(path(name)); err != nil {
-			leave(all)
+			closeAll(all)
 			return nil, fmt.Errorf("removing the socket of an agent that was killed: %w", err)
 		}
 	}
 	return all, nil
 }
 
-// leave closes the connections.
-func leave(all []found) {
+// closeAll closes the connections.
+func closeAll(all []found) {
 	for _, f := range all {
 		if f.conn != nil {
 			_ = f.conn.Close()

@@ -60,7 +60,7 @@ func serve(ctx context.Context, cell cellkey.Tag, tap *Feed) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	leave(others)
+	closeAll(others)
 	s := &Server{name: fmt.Sprintf("%d-%s-%08x", netns, cell, rand.Uint32()), netns: netns, tap: tap}
 	s.socket, err = socket.Serve(path(s.name), s.answer)
 	if err != nil {
