@@ -68,10 +68,16 @@ func sharingRights(f *share.Flags) privilege.Needs {
 		Capabilities: []int{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN},
 		Calls:        []privilege.Call{privilege.UseBPF, privilege.OpenSockets, privilege.EnterNamespaces},
 	}
-	if f.PHYFile != "" { // another user may keep it
+	if f.PHYFile != "" || ofAnotherUser(f.Key) { // files that are read again
 		n.Capabilities = append(n.Capabilities, unix.CAP_DAC_READ_SEARCH)
 	}
 	return n
+}
+
+// ofAnotherUser reports whether a file belongs to another user than this process's.
+func ofAnotherUser(path string) bool {
+	var s unix.Stat_t
+	return unix.Stat(path, &s) == nil && int(s.Uid) != os.Geteuid()
 }
 
 // tuningRights are those of a tune in force, which restores everything at its end: sockets of

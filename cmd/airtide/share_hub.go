@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -73,7 +74,12 @@ still encrypted. It needs the keys of the cells to recognise members. It does no
 				return err
 			}
 			defer h.Close()
-			if err := errors.Join(privilege.Confine(privilege.Paths{}), privilege.Drop(hubRights())); err != nil {
+			// The keys are read again when their files are replaced.
+			files := privilege.Paths{}
+			for _, path := range keys {
+				files.Read = append(files.Read, filepath.Dir(path))
+			}
+			if err := errors.Join(privilege.Confine(files), privilege.Drop(hubRights())); err != nil {
 				return err
 			}
 			if at.Addr().IsValid() {
