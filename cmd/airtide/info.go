@@ -64,6 +64,7 @@ role is the process, the service's port, the peer, and whether the flow sends or
 				}
 				o.flow = &flow
 			}
+			o.whole = bool(asJSON) || len(args) == 2
 			var reports [2]infoJSON
 			for i, path := range args {
 				r, err := openTrace(t, path)
@@ -97,6 +98,7 @@ role is the process, the service's port, the peer, and whether the flow sends or
 // infoOptions choose and order the flows.
 type infoOptions struct {
 	flow   *uint // nil for all
+	whole  bool  // all flows are needed, and not only those of the table
 	order  *summary.Order
 	filter recordedFilter
 }
@@ -115,9 +117,13 @@ func summarise(ctx context.Context, r *reading, o *infoOptions) (infoJSON, error
 	if err != nil {
 		return infoJSON{}, err
 	}
-	report := s.Report()
+	report := o.report(s)
 	found := engine.Report()
 	report.Explain(&found)
+	if report.Totals.Flows > diagnose.MaxFlows {
+		r.terminal.Notef("the limits of the rates are those of the first %d of %d flows", diagnose.MaxFlows,
+			report.Totals.Flows)
+	}
 	if o.flow != nil {
 		has := func(id tcp.FlowID) bool { _, ok := report.Flow(id); return ok }
 		if err := needFlows(ctx, r, flowIDs([]uint{*o.flow}), has); err != nil {
@@ -128,6 +134,19 @@ func summarise(ctx context.Context, r *reading, o *infoOptions) (infoJSON, error
 		report.Sort(*o.order)
 	}
 	return infoJSON{meta, r.Damage(), report}, nil
+}
+
+// report makes the report of the flows that are printed.
+func (o *infoOptions) report(s *summary.Summary) summary.Report {
+	switch {
+	case o.whole:
+		return s.Report()
+	case o.flow != nil:
+		return s.Only(tcp.FlowID(*o.flow))
+	case o.order != nil:
+		return s.First(summary.TopFlows, *o.order)
+	}
+	return s.First(summary.TopFlows, summary.OrderByBytes)
 }
 
 // printInfo prints one recording or one of its flows.

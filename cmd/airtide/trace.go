@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"airtide/internal/recording/trace"
@@ -35,11 +36,22 @@ func openTrace(t *terminal.Terminal, path string) (*reading, error) {
 	return &reading{Reader: r, terminal: t, path: path, begun: time.Now()}, nil
 }
 
-// limitMemory makes the collector work harder before a small file takes much memory: a hostile
-// recording of 1 MB may have 45,000 flows. It does not slow the reading of large files.
+// maxFlows is the number of flows of a recording that a verb reads. They take up to 1 GB.
+const maxFlows = 1 << 20
+
+// limitMemory makes the collector work harder, because a recording may have many flows: a hostile
+// one of 1 MB 45,000. The padding of a sparse file does not count.
 func limitMemory(path string) {
-	if info, err := os.Stat(path); err == nil && info.Size() < 8<<20 {
-		debug.SetGCPercent(40)
+	debug.SetGCPercent(40)
+	info, err := os.Stat(path)
+	if err != nil {
+		return
+	}
+	size := info.Size()
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		size = min(size, stat.Blocks*512)
+	}
+	if size < 8<<20 {
 		debug.SetMemoryLimit(120 << 20)
 	}
 }
@@ -49,6 +61,7 @@ func limitMemory(path string) {
 func (r *reading) scan(ctx context.Context, doing string, o trace.ScanOptions, sink tcp.Sink) error {
 	from := r.Metadata().ClockMonotonicNs
 	s := &watched{ctx: ctx, sink: sink}
+	o.MaxFlows = maxFlows
 	s.at.Store(from)
 	of := ""
 	if totals, ok := r.Totals(); ok {

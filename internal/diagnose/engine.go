@@ -26,6 +26,9 @@ const (
 	// mostBins and leastBins are the limits of the bins of one flow. A flow that has more merges
 	// neighbours.
 	mostBins, leastBins = 512, 16
+	// MaxFlows is the number of flows that an engine judges, the first ones. With their fewest bins
+	// they need about 80 MB.
+	MaxFlows = 8192
 )
 
 // Engine is a tcp.Sink.
@@ -56,9 +59,10 @@ func Fields() []tcp.Field {
 	}
 }
 
+// flow returns a flow and creates it if needed; nil behind MaxFlows.
 func (e *Engine) flow(id tcp.FlowID) *flow {
 	f := e.flows[id]
-	if f == nil {
+	if f == nil && len(e.order) < MaxFlows {
 		f = &flow{polled: e.options.Source == Polled}
 		f.ID = id
 		e.flows[id] = f
@@ -69,7 +73,9 @@ func (e *Engine) flow(id tcp.FlowID) *flow {
 
 // Flow takes the description of a new flow, or a better one of a known flow.
 func (e *Engine) Flow(f *tcp.Flow) error {
-	e.flow(f.ID).describe(f)
+	if known := e.flow(f.ID); known != nil {
+		known.describe(f)
+	}
 	return nil
 }
 
@@ -82,6 +88,9 @@ func (e *Engine) Samples(b *tcp.Batch) error {
 		if f == nil || f.ID != id {
 			f = e.flow(id)
 		}
+		if f == nil {
+			continue
+		}
 		s.read(b, i)
 		f.sample(&s, limit)
 	}
@@ -90,7 +99,9 @@ func (e *Engine) Samples(b *tcp.Batch) error {
 
 // Event takes an event.
 func (e *Engine) Event(ev *tcp.Event) error {
-	e.flow(ev.Flow).event(ev)
+	if f := e.flow(ev.Flow); f != nil {
+		f.event(ev)
+	}
 	return nil
 }
 

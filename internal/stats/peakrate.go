@@ -24,6 +24,13 @@ type PeakRate struct {
 // It takes the memory of the bins with the first bytes.
 func NewPeakRate(bins int) *PeakRate { return &PeakRate{size: bins} }
 
+// Reset forgets all bytes. It keeps the memory of the bins.
+func (m *PeakRate) Reset() {
+	clear(m.bins)
+	m.started = false
+	m.peak = 0
+}
+
 // Spread adds bytes that moved between two times, evenly over the bins in between.
 func (m *PeakRate) Spread(fromNs, toNs, bytes int64) {
 	if bytes <= 0 {
@@ -44,7 +51,9 @@ func (m *PeakRate) Spread(fromNs, toNs, bytes int64) {
 
 func (m *PeakRate) add(bin, bytes int64) {
 	if !m.started {
-		m.bins = make([]int64, m.size)
+		if m.bins == nil {
+			m.bins = make([]int64, m.size)
+		}
 		m.head = bin
 		m.started = true
 	}

@@ -1,10 +1,11 @@
 package stats
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/DataDog/sketches-go/ddsketch/mapping"
-	"github.com/DataDog/sketches-go/ddsketch/store"
 )
 
 // SketchAccuracy is the relative error of a sketch's quantiles (Masson, Rim, Lee: DDSketch, VLDB
@@ -36,6 +37,13 @@ const none = -1
 
 // NewSketch makes an empty sketch.
 func NewSketch() Sketch { return Sketch{min: math.MaxInt64, max: none, latest: none} }
+
+// Reset empties the sketch. It keeps some memory for the next values.
+func (s *Sketch) Reset() {
+	list := s.bins.list[:0]
+	*s = NewSketch()
+	s.bins.list = list
+}
 
 // Add counts a value. It ignores a negative one.
 func (s *Sketch) Add(v int64) {
@@ -84,16 +92,33 @@ func (s *Sketch) Quantiles(shares ...float64) []int64 {
 	if s.max == none {
 		return nil
 	}
-	bins := store.NewDenseStore()
-	s.bins.each(bins.AddWithCount)
+	var few [32]binCount // enough for most sketches
+	bins := few[:0]
+	total := 0.0
+	s.bins.each(func(index int, count float64) {
+		bins = append(bins, binCount{index, count})
+		total += count
+	})
+	slices.SortFunc(bins, func(a, b binCount) int { return cmp.Compare(a.index, b.index) })
 	// A ddsketch.DDSketch takes the lower rank, share*(n-1), and misses the largest of few values.
-	n := uint64(s.zeros) + uint64(bins.TotalCount())
+	n := uint64(s.zeros) + uint64(total)
 	values := make([]int64, len(shares))
 	for i, share := range shares {
 		if before := int64(Rank(share, n)) - 1; before >= s.zeros {
-			v := sketchBins.Value(bins.KeyAtRank(float64(before - s.zeros)))
+			v := sketchBins.Value(binAtRank(bins, float64(before-s.zeros)))
 			values[i] = min(max(int64(math.Round(v)), s.min), s.max)
 		}
 	}
 	return values
+}
+
+// binAtRank returns the index of the bin of the value behind a number of lesser ones.
+func binAtRank(bins []binCount, before float64) int {
+	for _, b := range bins {
+		before -= b.count
+		if before < 0 {
+			return b.index
+		}
+	}
+	return bins[len(bins)-1].index
 }

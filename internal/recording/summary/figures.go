@@ -8,27 +8,73 @@ import (
 )
 
 // Report returns the summary of the data so far. More data may follow.
-func (s *Summary) Report() Report {
-	report := Report{Flows: make([]Flow, 0, len(s.order))}
+func (s *Summary) Report() Report { return s.report(func(*Report) {}) }
+
+// First returns the totals, and of the flows only the first n in an order. With many flows it takes
+// less memory than Report.
+func (s *Summary) First(n int, o Order) Report {
+	compare := o.comparison()
+	sorted := false
+	report := s.report(func(r *Report) {
+		last := len(r.Flows) - 1
+		switch {
+		case sorted && compare(&r.Flows[last], &r.Flows[n-1]) >= 0:
+			r.Flows = r.Flows[:last] // equal flows stay in the order of their first sight
+		case len(r.Flows) >= 2*n+minSorted:
+			r.keep(n, o)
+			sorted = true
+		}
+	})
+	report.keep(n, o)
+	return report
+}
+
+// Only returns the totals, and of the flows only one, if it exists.
+func (s *Summary) Only(id tcp.FlowID) Report {
+	return s.report(func(r *Report) {
+		if last := len(r.Flows) - 1; r.Flows[last].ID != id {
+			r.Flows = r.Flows[:last]
+		}
+	})
+}
+
+// minSorted is the number of flows that is worth sorting.
+const minSorted = 1000
+
+// keep keeps the first n flows in an order.
+func (r *Report) keep(n int, o Order) {
+	r.Sort(o)
+	if len(r.Flows) > n {
+		clear(r.Flows[n:])
+		r.Flows = r.Flows[:n]
+	}
+}
+
+// report makes a report. It calls added behind each flow.
+func (s *Summary) report(added func(*Report)) Report {
+	report := Report{Flows: []Flow{}}
 	totals := newTotals()
+	scratch := newMeasures()
 	for _, f := range s.order {
-		line := f.report(&s.unseen)
+		m := f.measures(scratch)
+		line := f.report(m, &s.unseen)
+		totals.add(f, m, &line)
 		report.Flows = append(report.Flows, line)
-		totals.add(f, &line)
+		added(&report)
 	}
 	report.Totals = totals.report(s)
 	return report
 }
 
-func (f *flow) report(unseen *[256]bool) Flow {
+func (f *flow) report(m *measures, unseen *[256]bool) Flow {
 	line := Flow{
 		Flow: f.Flow, CongestionControls: append([]string{}, f.ccNames...), Closed: f.closed, CloseReason: f.reason,
 		Figures: Figures{
 			StartNs: f.firstNs, EndNs: f.lastNs, DurationS: seconds(f.lastNs - f.firstNs),
 			Samples: f.samples, Events: f.events,
 			AckedBytes: f.acked.total(f.Inherited), ReceivedBytes: f.received.total(f.Inherited),
-			Rtt: distributionOf(&f.rtt), Srtt: spreadOf(&f.srtt),
-			Cwnd: spreadOf(&f.cwnd), InFlight: spreadOf(&f.inFlight),
+			Rtt: distributionOf(&m.rtt), Srtt: spreadOf(&m.srtt),
+			Cwnd: spreadOf(&m.cwnd), InFlight: spreadOf(&m.inFlight),
 			DeliveredPackets: f.delivered.total(f.Inherited), LostPackets: f.lost.total(f.Inherited),
 			Retransmissions: Retransmissions{
 				Packets: f.retransmits.total(f.Inherited), Bytes: f.retransmittedBytes.total(f.Inherited),
@@ -43,8 +89,8 @@ func (f *flow) report(unseen *[256]bool) Flow {
 		minRtt := f.minRtt
 		line.MinRttUs = &minRtt
 	}
-	line.setRates(f.acked.rate, f.received.rate)
-	line.count(&f.causes, &f.codes, &f.undone, unseen)
+	line.setRates(m.acked, m.received)
+	line.count(f.ofCounts(), unseen)
 	return line
 }
 
@@ -78,28 +124,25 @@ var codeKinds = [tcp.NumErrorCodes][]tcp.EventKind{
 }
 
 // count fills in the counts from events, as far as the source can see them.
-func (g *Figures) count(
-	causes *[numCauses]int64, codes *[tcp.NumErrorCodes]int64, undone *[2]int64, unseen *[256]bool,
-) {
+func (g *Figures) count(n counts, unseen *[256]bool) {
 	code := func(c tcp.ErrorCode) *int64 {
 		if !slices.ContainsFunc(codeKinds[c], func(k tcp.EventKind) bool { return !unseen[k] }) {
 			return nil
 		}
-		n := codes[c]
-		return &n
+		return &n.codes[c]
 	}
 	g.Errors = Errors{
 		code(tcp.CodeReordering), code(tcp.CodeLocalCongestion), code(tcp.CodeDupAck), code(tcp.CodeTimeout),
 	}
 	if !unseen[tcp.EventRetransmit] {
 		g.Retransmissions.Causes = &Causes{
-			Fast: causes[tcp.CauseFast], RTO: causes[tcp.CauseRTO], RTORecovery: causes[tcp.CauseRTORecovery],
-			TLP: causes[tcp.CauseTLP], Reordering: causes[tcp.CauseReordering], SYN: causes[tcp.CauseSYN],
-			Other: causes[tcp.CauseOther] + causes[tcp.CauseNone],
+			Fast: n.causes[tcp.CauseFast], RTO: n.causes[tcp.CauseRTO], RTORecovery: n.causes[tcp.CauseRTORecovery],
+			TLP: n.causes[tcp.CauseTLP], Reordering: n.causes[tcp.CauseReordering], SYN: n.causes[tcp.CauseSYN],
+			Other: n.causes[tcp.CauseOther] + n.causes[tcp.CauseNone],
 		}
 	}
 	if !unseen[tcp.EventUndo] {
-		g.Undone = &Undone{Timestamp: undone[0], Dsack: undone[1]}
+		g.Undone = &Undone{Timestamp: n.undone[0], Dsack: n.undone[1]}
 	}
 	if sent, delivered := g.Retransmissions.Packets, g.DeliveredPackets; sent != nil && delivered != nil &&
 		*delivered > 0 {

@@ -50,8 +50,9 @@ type flow struct {
 	firstNs, lastNs             int64
 	firstSampleNs, lastSampleNs int64
 
-	acked, received              stream
-	rtt, srtt, cwnd, inFlight    stats.Sketch
+	acked, received              counter
+	few                          few       // the samples, while many is nil
+	many                         *measures // behind maxFew samples
 	minRtt                       int64
 	delivered, lost, retransmits counter
 	retransmittedBytes           counter
@@ -59,28 +60,51 @@ type flow struct {
 	caNs [numCAStates]int64
 	caOK bool
 
-	causes  [numCauses]int64
-	codes   [tcp.NumErrorCodes]int64
-	undone  [2]int64 // by time stamp or F-RTO, by DSACK
+	counts  *counts // nil without such events
 	ccNames []string
 	closed  bool
 	reason  tcp.Reason
 }
 
-// stream follows the bytes of one direction.
-type stream struct {
-	counter
-	rate *stats.PeakRate
+// counts are the events of a flow by cause and error code.
+type counts struct {
+	causes [numCauses]int64
+	codes  [tcp.NumErrorCodes]int64
+	undone [2]int64 // by time stamp or F-RTO, by DSACK
+}
+
+func (c *counts) add(e *tcp.Event) {
+	if int(e.Code) < len(c.codes) {
+		c.codes[e.Code]++
+	}
+	switch e.Kind {
+	case tcp.EventRetransmit:
+		cause := e.Cause
+		if int(cause) >= len(c.causes) {
+			cause = tcp.CauseOther
+		}
+		c.causes[cause] += max(e.Value, 1)
+	case tcp.EventUndo:
+		switch e.Reason {
+		case tcp.ReasonUndoDsack:
+			c.undone[1]++
+		default:
+			c.undone[0]++
+		}
+	}
+}
+
+// ofCounts returns the counts of a flow, zeros without events.
+func (f *flow) ofCounts() counts {
+	if f.counts == nil {
+		return counts{}
+	}
+	return *f.counts
 }
 
 func newFlow(id tcp.FlowID) *flow {
-	f := &flow{
-		rtt: stats.NewSketch(), srtt: stats.NewSketch(), cwnd: stats.NewSketch(), inFlight: stats.NewSketch(),
-		minRtt: tcp.Absent, reason: tcp.ReasonStillOpen,
-	}
+	f := &flow{minRtt: tcp.Absent, reason: tcp.ReasonStillOpen}
 	f.ID = id
-	f.acked.rate = stats.NewPeakRate(flowRateBins)
-	f.received.rate = stats.NewPeakRate(flowRateBins)
 	return f
 }
 
@@ -140,12 +164,12 @@ func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 		f.lastNs = r.timeNs
 	}
 
-	ackedBytes = f.acked.move(r.acked, sinceNs, r.timeNs, f.Inherited)
-	receivedBytes = f.received.move(r.received, sinceNs, r.timeNs, f.Inherited)
-	f.rtt.Add(r.rtt)
-	f.srtt.Add(r.srtt)
-	f.cwnd.Add(r.cwnd)
-	f.inFlight.Add(r.inFlight)
+	ackedBytes = f.acked.move(r.acked, f.Inherited)
+	receivedBytes = f.received.move(r.received, f.Inherited)
+	f.measure(&measured{
+		sinceNs: sinceNs, timeNs: r.timeNs, acked: ackedBytes, received: receivedBytes,
+		rtt: r.rtt, srtt: r.srtt, cwnd: r.cwnd, inFlight: r.inFlight,
+	})
 	if r.minRtt != tcp.Absent && (f.minRtt == tcp.Absent || r.minRtt < f.minRtt) {
 		f.minRtt = r.minRtt
 	}
@@ -162,13 +186,13 @@ func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 	return ackedBytes, receivedBytes, sinceNs
 }
 
-// move moves the stream to an offset and returns its increase in bytes.
-func (s *stream) move(offset, sinceNs, nowNs int64, inherited bool) int64 {
+// move moves the offset of a stream and returns its increase in bytes.
+func (c *counter) move(offset int64, inherited bool) int64 {
 	if offset == tcp.Absent {
 		return 0
 	}
 	var grown int64
-	last, seen := s.Last()
+	last, seen := c.Last()
 	switch {
 	case seen:
 		grown = offset - last
@@ -178,8 +202,7 @@ func (s *stream) move(offset, sinceNs, nowNs int64, inherited bool) int64 {
 	if seen && grown <= 0 {
 		return 0 // an old ACK
 	}
-	s.add(offset)
-	s.rate.Spread(sinceNs, nowNs, grown)
+	c.add(offset)
 	return grown
 }
 
@@ -187,23 +210,13 @@ func (s *stream) move(offset, sinceNs, nowNs int64, inherited bool) int64 {
 func (f *flow) event(e *tcp.Event) {
 	f.events++
 	f.see(e.TimeNs)
-	if int(e.Code) < len(f.codes) {
-		f.codes[e.Code]++
+	if e.Code != tcp.CodeNone || e.Kind == tcp.EventRetransmit || e.Kind == tcp.EventUndo {
+		if f.counts == nil {
+			f.counts = new(counts)
+		}
+		f.counts.add(e)
 	}
 	switch e.Kind {
-	case tcp.EventRetransmit:
-		cause := e.Cause
-		if int(cause) >= len(f.causes) {
-			cause = tcp.CauseOther
-		}
-		f.causes[cause] += max(e.Value, 1)
-	case tcp.EventUndo:
-		switch e.Reason {
-		case tcp.ReasonUndoDsack:
-			f.undone[1]++
-		default:
-			f.undone[0]++
-		}
 	case tcp.EventCCChange:
 		f.runs(e.Text)
 	case tcp.EventClose:

@@ -91,24 +91,39 @@ func ParseOrder(s string) (Order, error) {
 
 // Sort sorts the flows of the report.
 func (r *Report) Sort(o Order) {
+	compare := o.comparison()
+	order := make([]*Flow, len(r.Flows)) // pointers, because a flow is large
+	for i := range r.Flows {
+		order[i] = &r.Flows[i]
+	}
+	slices.SortStableFunc(order, compare)
+	sorted := make([]Flow, len(order))
+	for i, f := range order {
+		sorted[i] = *f
+	}
+	r.Flows = sorted
+}
+
+// comparison returns the function that compares two flows in the order.
+func (o Order) comparison() func(a, b *Flow) int {
 	i := slices.IndexFunc(sortKeys, func(k sortKey) bool { return k.name == o.Key })
 	if i < 0 {
-		return
+		return func(a, b *Flow) int { return 0 }
 	}
 	key, direction := sortKeys[i], 1
 	if o.Reverse {
 		direction = -1
 	}
-	slices.SortStableFunc(r.Flows, func(a, b Flow) int {
+	return func(a, b *Flow) int {
 		if key.text != nil {
-			x, y := key.text(&a), key.text(&b)
+			x, y := key.text(a), key.text(b)
 			if x == "" || y == "" {
 				return cmp.Compare(y, x) // the empty text last
 			}
 			return direction * cmp.Compare(x, y)
 		}
-		x, hasX := key.number(&a)
-		y, hasY := key.number(&b)
+		x, hasX := key.number(a)
+		y, hasY := key.number(b)
 		switch {
 		case hasX && hasY:
 			return direction * cmp.Compare(y, x)
@@ -118,7 +133,7 @@ func (r *Report) Sort(o Order) {
 			return 1
 		}
 		return 0
-	})
+	}
 }
 
 // sortableEndpoint puts addresses in the order of their numbers.

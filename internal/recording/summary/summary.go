@@ -24,14 +24,19 @@ type Summary struct {
 	up     *stats.PeakRate
 	down   *stats.PeakRate
 	loss   *tcp.Loss
+	// names holds one copy of each name that many flows have.
+	names map[string]string
 }
+
+// maxNames limits names. A file with more different ones has no flows in common.
+const maxNames = 4096
 
 // maxDense is the highest ID in dense, whose pointers then need 8 MiB.
 const maxDense = 1 << 20
 
 // New returns an empty summary.
 func New(o Options) *Summary {
-	s := &Summary{sparse: map[tcp.FlowID]*flow{}}
+	s := &Summary{sparse: map[tcp.FlowID]*flow{}, names: map[string]string{}}
 	s.up = stats.NewPeakRate(totalRateBins)
 	s.down = stats.NewPeakRate(totalRateBins)
 	for _, k := range o.Unseen {
@@ -73,8 +78,23 @@ func (s *Summary) flow(id tcp.FlowID) *flow {
 
 // Flow takes the description of a new flow, or a better one of a known flow.
 func (s *Summary) Flow(f *tcp.Flow) error {
-	s.flow(f.ID).describe(f)
+	named := *f
+	named.Comm = s.name(f.Comm)
+	named.CgroupPath = s.name(f.CgroupPath)
+	named.CongestionControl = s.name(f.CongestionControl)
+	s.flow(f.ID).describe(&named)
 	return nil
+}
+
+// name returns the copy of a name that flows share.
+func (s *Summary) name(text string) string {
+	if known, ok := s.names[text]; ok {
+		return known
+	}
+	if len(s.names) < maxNames {
+		s.names[text] = text
+	}
+	return text
 }
 
 // Samples takes a batch of samples.

@@ -13,8 +13,8 @@ import (
 	"airtide/internal/units"
 )
 
-// topFlows is the number of flows in the table.
-const topFlows = 20
+// TopFlows is the number of flows in the table.
+const TopFlows = 20
 
 // TextOptions configure the text of a report.
 type TextOptions struct {
@@ -76,9 +76,9 @@ func (r *Report) WriteText(w io.Writer, o TextOptions) error {
 	sorted.Sort(o.Order)
 	if len(sorted.Flows) > 0 {
 		fmt.Fprintln(out)
-		writeTable(out, sorted.top(topFlows), o)
+		writeTable(out, sorted.top(TopFlows), o)
 	}
-	if more := len(r.Flows) - topFlows; more > 0 {
+	if more := r.Totals.Flows - TopFlows; more > 0 {
 		which := "more flows"
 		if o.Order == OrderByBytes {
 			which += " with fewer bytes"

@@ -111,10 +111,10 @@ func TestManyFlowsShowTheGreatest(t *testing.T) {
 	}
 	got := text(t, report, TextOptions{})
 	_, table, _ := strings.Cut(got, "\n\n")
-	if n := strings.Count(table, "\n"); n != 1+topFlows+1 {
-		t.Errorf("the table has %d lines, want a title, %d flows and a remark", n, topFlows)
+	if n := strings.Count(table, "\n"); n != 1+TopFlows+1 {
+		t.Errorf("the table has %d lines, want a title, %d flows and a remark", n, TopFlows)
 	}
-	contains(t, table, "\n10000  ", "\n 9981  ", fmt.Sprintf("and %d more flows", flows-topFlows))
+	contains(t, table, "\n10000  ", "\n 9981  ", fmt.Sprintf("and %d more flows", flows-TopFlows))
 	if strings.Contains(table, "\n 9980  ") {
 		t.Error("the 21st flow is shown")
 	}

@@ -2,7 +2,6 @@ package summary
 
 import (
 	"airtide/internal/stats"
-	"airtide/internal/tcp"
 )
 
 // totals adds up flows.
@@ -11,9 +10,7 @@ type totals struct {
 	rtt, srtt, cwnd, inFlight stats.Sketch
 	caNs                      [numCAStates]int64
 	caOK                      bool
-	causes                    [numCauses]int64
-	codes                     [tcp.NumErrorCodes]int64
-	undone                    [2]int64
+	counts                    counts
 	started                   bool
 	activeFrom, activeTo      int64
 }
@@ -24,7 +21,7 @@ func newTotals() *totals {
 	}
 }
 
-func (t *totals) add(f *flow, line *Flow) {
+func (t *totals) add(f *flow, m *measures, line *Flow) {
 	t.Flows++
 	if f.closed {
 		t.Closed++
@@ -55,15 +52,17 @@ func (t *totals) add(f *flow, line *Flow) {
 	if line.MinRttUs != nil && (t.MinRttUs == nil || *line.MinRttUs < *t.MinRttUs) {
 		t.MinRttUs = line.MinRttUs
 	}
-	t.rtt.Merge(&f.rtt)
-	t.srtt.Merge(&f.srtt)
-	t.cwnd.Merge(&f.cwnd)
-	t.inFlight.Merge(&f.inFlight)
+	t.rtt.Merge(&m.rtt)
+	t.srtt.Merge(&m.srtt)
+	t.cwnd.Merge(&m.cwnd)
+	t.inFlight.Merge(&m.inFlight)
 	t.caOK = t.caOK || f.caOK
 	addArray(t.caNs[:], f.caNs[:])
-	addArray(t.causes[:], f.causes[:])
-	addArray(t.codes[:], f.codes[:])
-	addArray(t.undone[:], f.undone[:])
+	if f.counts != nil {
+		addArray(t.counts.causes[:], f.counts.causes[:])
+		addArray(t.counts.codes[:], f.counts.codes[:])
+		addArray(t.counts.undone[:], f.counts.undone[:])
+	}
 }
 
 func (t *totals) report(s *Summary) Totals {
@@ -75,7 +74,7 @@ func (t *totals) report(s *Summary) Totals {
 	t.Cwnd = spreadOf(&t.cwnd)
 	t.InFlight = spreadOf(&t.inFlight)
 	t.CAStateShare = caStateShare(t.caNs, t.caOK)
-	t.count(&t.causes, &t.codes, &t.undone, &s.unseen)
+	t.count(t.counts, &s.unseen)
 	if s.loss != nil {
 		t.Loss = &Loss{
 			Records: s.loss.Total(), PerCPU: append([]uint64{}, s.loss.PerCPU...),

@@ -3,8 +3,12 @@ package trace
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // window is how much of the file is read at once.
@@ -113,6 +117,7 @@ func (b *blocks) resync(from int64, reason string, tail bool) error {
 		if b.ctx.Err() != nil {
 			return errInterrupted
 		}
+		search = min(b.dataFrom(search), b.size)
 		part, err := b.at(search, window)
 		if err != nil {
 			return err
@@ -147,6 +152,23 @@ func (b *blocks) resync(from int64, reason string, tail bool) error {
 	}
 	b.offset = b.size
 	return nil
+}
+
+// dataFrom returns the next offset of a file that is no hole. A hole has no block, and reading one of
+// a TB would take minutes. Where the file system knows no holes, it returns the offset.
+func (b *blocks) dataFrom(offset int64) int64 {
+	f, ok := b.file.(*os.File)
+	if !ok {
+		return offset
+	}
+	from, err := f.Seek(offset, unix.SEEK_DATA)
+	switch {
+	case errors.Is(err, unix.ENXIO): // nothing but a hole
+		return b.size
+	case err != nil || from < offset:
+		return offset
+	}
+	return from
 }
 
 // whole reports whether an undamaged block starts at offset.

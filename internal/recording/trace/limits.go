@@ -7,8 +7,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Limits of a scan. Each grows with the size of the file, so that a small file takes neither much
-// memory nor much time. docs/design/recording.md compares them with the leanest recordings.
+// Limits of a scan. Each grows with the bytes of the whole blocks that the scan has read, so that a
+// small file takes neither much memory nor much time, and a padded one no more than it would without
+// its padding. docs/design/recording.md compares them with the leanest recordings.
 const (
 	freeFlows     = 4096 // flows in a file of any size
 	bytesPerFlow  = 24   // the leanest recording needs 28 bytes for a flow
@@ -32,8 +33,8 @@ const (
 )
 
 var (
-	errManyFlows = errors.New("more flows than a file of this size can hold")
-	errManyRows  = errors.New("more samples or events than a file of this size can hold")
+	errManyFlows = errors.New("more flows than blocks of this size can hold")
+	errManyRows  = errors.New("more samples or events than blocks of this size can hold")
 	errLongText  = errors.New("longer than it can be")
 )
 
@@ -42,11 +43,20 @@ type limits struct {
 	flows       int64 // different ones
 	definitions int64
 	rows        int64 // samples and events, delivered or not
+	bytes       int64 // of the blocks that raised them
 }
 
-func newLimits(size int64) limits {
-	flows := freeFlows + size/bytesPerFlow
-	return limits{flows: flows, definitions: repeatedFlows * flows, rows: freeRows + rowsPerByte*size}
+func newLimits() limits {
+	return limits{flows: freeFlows, definitions: repeatedFlows * freeFlows, rows: freeRows}
+}
+
+// extend raises the limits by those of a whole block of so many bytes.
+func (l *limits) extend(bytes int64) {
+	l.bytes += bytes
+	flows := l.bytes/bytesPerFlow - (l.bytes-bytes)/bytesPerFlow
+	l.flows += flows
+	l.definitions += repeatedFlows * flows
+	l.rows += rowsPerByte * bytes
 }
 
 // take subtracts n from left and reports whether that much was left.

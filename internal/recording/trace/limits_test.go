@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -190,5 +192,41 @@ func TestContextInterruptsTheSearchForAWholeBlock(t *testing.T) {
 	cancel()
 	if err := r.Scan(ctx, ScanOptions{}, &counted{}); !errors.Is(err, errInterrupted) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// Padding adds nothing to what a scan delivers, and a hole is not read.
+func TestPaddingDoesNotRaiseTheLimits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "padded.atr")
+	file := fileOf(t, 100_000, func(i int) []byte {
+		var text []byte
+		for k := range 5000 {
+			text = fmt.Appendf(text, `{"flow":%d}`+"\n", 1+i*5000+k)
+		}
+		return madeBlock(blockFlows, 5000, compress(nil, text))
+	})
+	must(t, os.WriteFile(path, file, 0o600))
+	flows := func() int {
+		r, err := Open(path)
+		must(t, err)
+		defer r.Close()
+		var c counted
+		must(t, r.Scan(t.Context(), ScanOptions{}, &c))
+		return c.flows
+	}
+	plain := flows()
+	must(t, os.Truncate(path, 1<<40))
+	if padded := flows(); padded != plain || plain > freeFlows+len(file)/bytesPerFlow {
+		t.Errorf("%d flows, and %d with a hole of 1 TB", plain, padded)
+	}
+}
+
+func TestManyFlowsEndAScan(t *testing.T) {
+	file := fileOf(t, 100_000, func(i int) []byte { return samplesOfManyFlows(1) })
+	r, err := newReader("test.atr", bytes.NewReader(file), int64(len(file)))
+	must(t, err)
+	err = r.Scan(t.Context(), ScanOptions{MaxFlows: 100}, &counted{})
+	if many, ok := errors.AsType[*ManyFlowsError](err); !ok || many.Most != 100 {
+		t.Errorf("a scan of more than 100 flows gives %v", err)
 	}
 }

@@ -22,6 +22,16 @@ type ScanOptions struct {
 	// FromNs and ToNs bound the times of samples and events; ToNs is exclusive, and 0 means without
 	// bound.
 	FromNs, ToNs int64
+	// MaxFlows ends the scan with a ManyFlowsError before it delivers more flows; 0 means without
+	// limit.
+	MaxFlows int
+}
+
+// ManyFlowsError is the error of a recording with more flows than its reader accepts.
+type ManyFlowsError struct{ Most int }
+
+func (e *ManyFlowsError) Error() string {
+	return fmt.Sprintf("it has more than %d flows, which would take too much memory", e.Most)
 }
 
 // Scan delivers the recording to a sink, in the order of the file. Samples come in batches, grouped
@@ -41,7 +51,8 @@ func (r *Reader) Scan(ctx context.Context, o ScanOptions, sink tcp.Sink) error {
 		blocks: newBlocks(ctx, r.source, r.Size()), samples: samples, sink: sink,
 		defined: make(map[tcp.FlowID]bool),
 	}
-	s.limits = newLimits(s.size)
+	s.limits = newLimits()
+	s.maxFlows = o.MaxFlows
 	s.damage.Live = r.file != nil && locked(r.file)
 	err = s.run()
 	r.damage = s.damage
@@ -90,6 +101,8 @@ type scanning struct {
 	defined map[tcp.FlowID]bool // flows that the sink knows
 	limits  limits
 	text    []byte
+	// maxFlows is that of the options.
+	maxFlows int
 }
 
 // sinkError is an error of the sink, which ends the scan; other errors within a block are damage.
@@ -120,6 +133,7 @@ func (s *scanning) run() error {
 		if !ok {
 			continue
 		}
+		s.limits.extend(headerLen + int64(len(payload)))
 		var fromSink sinkError
 		switch err := s.block(&h, payload); {
 		case errors.As(err, &fromSink):
@@ -202,6 +216,9 @@ func (s *scanning) admit(id tcp.FlowID) error {
 	}
 	if !take(&s.limits.flows, 1) {
 		return errManyFlows
+	}
+	if s.maxFlows > 0 && len(s.defined) >= s.maxFlows {
+		return sinkError{&ManyFlowsError{s.maxFlows}}
 	}
 	s.defined[id] = true
 	return nil
