@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"airtide/internal/lab/report"
 	"airtide/internal/lab/show"
 	"airtide/internal/view/terminal"
 )
@@ -34,7 +35,7 @@ bootstrap interval, the ratio, and whether the difference is significant.`,
 				return err
 			}
 			begun := time.Now()
-			var reports []*show.Report
+			var reports []*report.Report
 			for _, arg := range args {
 				dir, err := root.find(arg)
 				if err != nil {
@@ -46,9 +47,9 @@ bootstrap interval, the ratio, and whether the difference is significant.`,
 				}
 				reports = append(reports, r)
 			}
-			var c *show.Comparison
-			err := withProgress(t, begun, "comparing", func(p show.Progress) (err error) {
-				c, err = show.Compare(cmd.Context(), p, reports...)
+			var c *report.Comparison
+			err := withProgress(t, begun, "comparing", func(p report.Progress) (err error) {
+				c, err = report.Compare(cmd.Context(), p, reports...)
 				return err
 			})
 			if err != nil {
@@ -57,11 +58,11 @@ bootstrap interval, the ratio, and whether the difference is significant.`,
 			out := t.Out
 			switch {
 			case bool(asJSON):
-				return c.WriteJSON(out)
+				return show.WriteJSON(out, c)
 			case asCSV:
-				return c.WriteCSV(out)
+				return show.WriteComparisonCSV(out, c)
 			}
-			return c.WriteText(out, show.TextOptions{Colour: t.Colour})
+			return show.WriteComparison(out, c, show.TextOptions{Colour: t.Colour})
 		},
 	}
 	root.register(cmd)

@@ -10,8 +10,8 @@ import (
 
 	"airtide/internal/cell/engine"
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/report"
 	lab "airtide/internal/lab/run"
-	"airtide/internal/lab/show"
 	"airtide/internal/view/terminal"
 )
 
@@ -113,7 +113,7 @@ func (f *labFlags) run(ctx context.Context, t *terminal.Terminal, run func(lab.O
 
 // judgeResult judges the claims of a result and prints nothing.
 func judgeResult(ctx context.Context, dir string) error {
-	r, err := show.Read(ctx, dir, nil)
+	r, err := report.Read(ctx, dir, nil)
 	if err != nil {
 		return err
 	}

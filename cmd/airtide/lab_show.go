@@ -16,6 +16,7 @@ import (
 
 	"airtide/internal/lab/figures"
 	"airtide/internal/lab/judge"
+	"airtide/internal/lab/report"
 	"airtide/internal/lab/result"
 	"airtide/internal/lab/show"
 	"airtide/internal/sys/file"
@@ -90,11 +91,11 @@ status is 3 if a claim is not held. A claim that is not decided does not change 
 			}
 			switch {
 			case bool(asJSON):
-				err = r.WriteJSON(out)
+				err = show.WriteJSON(out, r)
 			case asCSV:
-				err = r.WriteCSV(out)
+				err = show.WriteCSV(out, r)
 			default:
-				err = r.WriteText(out, show.TextOptions{Colour: t.Colour, Width: t.Width, Each: each})
+				err = show.WriteText(out, r, show.TextOptions{Colour: t.Colour, Width: t.Width, Each: each})
 			}
 			if err != nil {
 				return err
@@ -131,7 +132,7 @@ func notBoth(asJSON, asCSV bool) error {
 }
 
 // withProgress shows the progress of long work that may be a part of work begun earlier.
-func withProgress(t *terminal.Terminal, begun time.Time, what string, f func(show.Progress) error) error {
+func withProgress(t *terminal.Terminal, begun time.Time, what string, f func(report.Progress) error) error {
 	var at atomic.Value
 	at.Store(what)
 	return t.Wait(begun, func() string { return at.Load().(string) }, func() error {
@@ -141,9 +142,9 @@ func withProgress(t *terminal.Terminal, begun time.Time, what string, f func(sho
 
 func readResult(
 	ctx context.Context, t *terminal.Terminal, begun time.Time, dir string,
-) (r *show.Report, err error) {
-	err = withProgress(t, begun, "opening "+dir, func(p show.Progress) (err error) {
-		r, err = show.Read(ctx, dir, p)
+) (r *report.Report, err error) {
+	err = withProgress(t, begun, "opening "+dir, func(p report.Progress) (err error) {
+		r, err = report.Read(ctx, dir, p)
 		return err
 	})
 	return r, err
@@ -151,10 +152,10 @@ func readResult(
 
 // drawFigures prints the name of each figure once it is drawn.
 func drawFigures(
-	ctx context.Context, t *terminal.Terminal, begun time.Time, r *show.Report, dir string, formats []string,
+	ctx context.Context, t *terminal.Terminal, begun time.Time, r *report.Report, dir string, formats []string,
 	o figure.Options,
 ) error {
-	return withProgress(t, begun, "drawing figures", func(p show.Progress) error {
+	return withProgress(t, begun, "drawing figures", func(p report.Progress) error {
 		return figures.WriteAll(ctx, r, dir, formats, o, func(file string, number, of int) {
 			t.Notef("drew %s", file)
 			p("drawing figures", number, of)
@@ -210,7 +211,7 @@ func showResult(ctx context.Context, t *terminal.Terminal, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.WriteText(t.Out, show.TextOptions{Colour: t.Colour, Width: t.Width}); err != nil {
+	if err := show.WriteText(t.Out, r, show.TextOptions{Colour: t.Colour, Width: t.Width}); err != nil {
 		return err
 	}
 	if err := t.Printf("\nin %s; airtide lab show --figures DIR draws it\n", dir); err != nil {
@@ -220,7 +221,7 @@ func showResult(ctx context.Context, t *terminal.Terminal, dir string) error {
 }
 
 // verdictOf is an error if a claim of a result is not held.
-func verdictOf(r *show.Report) error {
+func verdictOf(r *report.Report) error {
 	if r.Refuted() {
 		return judge.NotHeldError{}
 	}

@@ -11,8 +11,8 @@ import (
 
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/report"
 	"airtide/internal/lab/result"
-	"airtide/internal/lab/show"
 	"airtide/internal/view/figure"
 )
 
@@ -24,7 +24,7 @@ const maxByFlow = 8
 var ErrNothing = errors.New("nothing to draw: no run of these points is finished")
 
 // build describes a figure of a result.
-func build(ctx context.Context, r *show.Report, f plan.Figure) (*chart, error) {
+func build(ctx context.Context, r *report.Report, f plan.Figure) (*chart, error) {
 	s := selectAll(r)
 	if len(s.runs) == 0 {
 		return nil, ErrNothing
@@ -93,7 +93,7 @@ func (s *selection) samplesByName(k seriesKey) []figure.Sample {
 	var samples []figure.Sample
 	runs := s.runsWith(k.settings)
 	for i, of := range s.names(k.measurement) {
-		if values := show.ValuesOf(k.measurement, of, runs); len(values) > 0 {
+		if values := report.ValuesOf(k.measurement, of, runs); len(values) > 0 {
 			samples = append(samples, s.sampleAt(float64(i), values))
 		}
 	}
@@ -174,9 +174,9 @@ type seriesKey struct {
 
 func (k seriesKey) values(runs []*result.Result) []float64 {
 	if k.of != "" {
-		return show.ValuesOf(k.measurement, k.of, runs)
+		return report.ValuesOf(k.measurement, k.of, runs)
 	}
-	return show.Values(k.measurement, runs)
+	return report.Values(k.measurement, runs)
 }
 
 // seriesKeys are the series of a measurement: over all flows or terminals, and one for each flow or

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"airtide/internal/lab/plan"
-	"airtide/internal/lab/show"
+	"airtide/internal/lab/report"
 	"airtide/internal/view/figure"
 	"airtide/test/svg"
 )
 
-func reportOf(t *testing.T, dir string) *show.Report {
+func reportOf(t *testing.T, dir string) *report.Report {
 	t.Helper()
-	r, err := show.Read(t.Context(), dir, nil)
+	r, err := report.Read(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func keep(t *testing.T, name string, data []byte) {
 
 // drawn draws a figure in all formats and reads its SVG. Texts of the x axis may overlap if names
 // are turned.
-func drawn(t *testing.T, r *show.Report, name string, o figure.Options) *svg.Picture {
+func drawn(t *testing.T, r *report.Report, name string, o figure.Options) *svg.Picture {
 	t.Helper()
 	var picture *svg.Picture
 	for _, format := range figure.Formats {
@@ -62,7 +62,7 @@ func has(t *testing.T, p *svg.Picture, texts ...string) {
 	}
 }
 
-func chartOf(t *testing.T, r *show.Report, f plan.Figure) *chart {
+func chartOf(t *testing.T, r *report.Report, f plan.Figure) *chart {
 	t.Helper()
 	c, err := build(t.Context(), r, f)
 	if err != nil {
@@ -79,7 +79,7 @@ func named(p figure.Panel) []figure.Series {
 	return slices.DeleteFunc(slices.Clone(p.Series), func(s figure.Series) bool { return s.Name == "" })
 }
 
-func figureNamed(t *testing.T, r *show.Report, name string) plan.Figure {
+func figureNamed(t *testing.T, r *report.Report, name string) plan.Figure {
 	t.Helper()
 	f, ok := figuresOf(r).Get(name)
 	if !ok {

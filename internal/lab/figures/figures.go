@@ -13,16 +13,16 @@ import (
 
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
-	"airtide/internal/lab/show"
+	"airtide/internal/lab/report"
 	"airtide/internal/view/figure"
 )
 
 // Names returns the names of an experiment's figures. Without figures in the file, each measurement
 // with several values has one.
-func Names(r *show.Report) []string { return figuresOf(r).Names() }
+func Names(r *report.Report) []string { return figuresOf(r).Names() }
 
 // Draw draws one figure by name, in a format of figure.Formats.
-func Draw(ctx context.Context, w io.Writer, format string, r *show.Report, name string, o figure.Options) error {
+func Draw(ctx context.Context, w io.Writer, format string, r *report.Report, name string, o figure.Options) error {
 	f, ok := figuresOf(r).Get(name)
 	if !ok {
 		return fmt.Errorf("figure %s: the experiment has none of this name, it has: %s",
@@ -41,7 +41,7 @@ func Draw(ctx context.Context, w io.Writer, format string, r *show.Report, name 
 // WriteAll draws all figures into files in a folder, which it makes. It calls written after each
 // file.
 func WriteAll(
-	ctx context.Context, r *show.Report, dir string, formats []string, o figure.Options, written show.Progress,
+	ctx context.Context, r *report.Report, dir string, formats []string, o figure.Options, written report.Progress,
 ) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making a folder for figures: %w", err)
@@ -70,7 +70,7 @@ func WriteAll(
 }
 
 // figuresOf returns the experiment's figures, or else the figures that follow from its sweep.
-func figuresOf(r *show.Report) plan.Named[plan.Figure] {
+func figuresOf(r *report.Report) plan.Named[plan.Figure] {
 	e := r.Plan().Experiment
 	if len(e.Figures) > 0 {
 		return e.Figures

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode"
 
+	"airtide/internal/lab/report"
 	"airtide/internal/lab/show"
 	"airtide/internal/view/figure"
 	"airtide/test/results"
@@ -36,13 +37,15 @@ func FuzzShownResult(f *testing.F) {
 		if err := os.WriteFile(files[0], data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r, err := show.Read(t.Context(), dir, nil)
+		r, err := report.Read(t.Context(), dir, nil)
 		if err != nil {
 			return
 		}
 		var text strings.Builder
 		for _, err := range []error{
-			r.WriteText(&text, show.TextOptions{Width: 80}), r.WriteCSV(&text), json.NewEncoder(io.Discard).Encode(r),
+			show.WriteText(&text, r, show.TextOptions{Width: 80}),
+			show.WriteCSV(&text, r),
+			json.NewEncoder(io.Discard).Encode(r),
 		} {
 			if err != nil {
 				t.Error(err)

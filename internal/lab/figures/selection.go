@@ -7,19 +7,19 @@ import (
 
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/report"
 	"airtide/internal/lab/result"
-	"airtide/internal/lab/show"
 )
 
 // selection is the part of a result that a figure shows.
 type selection struct {
-	*show.Report
+	*report.Report
 	parameters []string
-	points     []show.Point
+	points     []report.Point
 	runs       []*result.Result
 }
 
-func selectAll(r *show.Report) *selection {
+func selectAll(r *report.Report) *selection {
 	return &selection{Report: r, parameters: r.Parameters, points: r.Points, runs: r.Finished()}
 }
 
@@ -29,7 +29,7 @@ func (s *selection) at(values map[string]string) *selection {
 	return &selection{
 		Report:     s.Report,
 		parameters: slices.DeleteFunc(slices.Clone(s.parameters), fixed),
-		points: slices.DeleteFunc(slices.Clone(s.points), func(p show.Point) bool {
+		points: slices.DeleteFunc(slices.Clone(s.points), func(p report.Point) bool {
 			return slices.ContainsFunc(p.Settings, func(s plan.Setting) bool {
 				return fixed(s.Parameter) && values[s.Parameter] != s.Value.Text
 			})

@@ -9,8 +9,8 @@ import (
 
 	"airtide/internal/lab/measure"
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/report"
 	"airtide/internal/lab/result"
-	"airtide/internal/lab/show"
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
 	"airtide/internal/view/figure"
@@ -46,7 +46,7 @@ var recorded = map[plan.Quantity]struct {
 }
 
 // readTimeSeries reads the counters and the recordings of a run.
-func readTimeSeries(ctx context.Context, r *show.Report, run *result.Result) (*timeSeries, error) {
+func readTimeSeries(ctx context.Context, r *report.Report, run *result.Result) (*timeSeries, error) {
 	t := &timeSeries{goodput: map[string][]figure.Sample{}, kernel: map[string]map[plan.Quantity][]figure.Sample{}}
 	dir := r.RunDir(run.Run)
 	if run.Series != "" {

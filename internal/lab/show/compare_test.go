@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/report"
 	"airtide/test/results"
 )
 
@@ -38,7 +39,7 @@ func TestCompareFindsDifferences(t *testing.T) {
 		return model(q, written, of, i)
 	}
 	a, b := reportOf(t, first.Make(t)), reportOf(t, faster.Make(t))
-	c, err := Compare(t.Context(), nil, a, b)
+	c, err := report.Compare(t.Context(), nil, a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,16 +60,17 @@ func TestCompareFindsDifferences(t *testing.T) {
 	if len(c.Points) != 3*8 || c.Intervals != 24 || c.Significant < 16 || c.Significant > 20 {
 		t.Errorf("%d compared, %d with an interval, %d significant", len(c.Points), c.Intervals, c.Significant)
 	}
-	out := printed(t, func(b *bytes.Buffer) error { return c.WriteText(b, TextOptions{}) })
+	out := printed(t, func(b *bytes.Buffer) error { return WriteComparison(b, c, TextOptions{}) })
 	contains(t, out, "A "+a.Dir, "B "+b.Dir, "total (Mbit/s)",
 		"discipline rate first other difference 95 % interval ratio significant", "B - A",
 		"point discipline=fifo,rate=10Mbits is only in "+a.Dir, "measurement best is only in "+a.Dir,
 		"measurement airtime is each of airtime in "+a.Dir,
 		"chance would find 1.200")
-	if !json.Valid([]byte(printed(t, func(b *bytes.Buffer) error { return c.WriteJSON(b) }))) {
+	if !json.Valid([]byte(printed(t, func(b *bytes.Buffer) error { return WriteJSON(b, c) }))) {
 		t.Error("not JSON")
 	}
-	if rows := strings.Count(printed(t, func(b *bytes.Buffer) error { return c.WriteCSV(b) }), "\n"); rows != 25 {
+	csv := printed(t, func(b *bytes.Buffer) error { return WriteComparisonCSV(b, c) })
+	if rows := strings.Count(csv, "\n"); rows != 25 {
 		t.Errorf("%d rows", rows)
 	}
 }
@@ -77,7 +79,7 @@ func TestCompareFindsDifferences(t *testing.T) {
 func TestCompareFindsLittleIfNothingDiffers(t *testing.T) {
 	one, other := results.BenchScene(), results.BenchScene()
 	other.Seed = 77
-	c, err := Compare(t.Context(), nil, reportOf(t, one.Make(t)), reportOf(t, other.Make(t)))
+	c, err := report.Compare(t.Context(), nil, reportOf(t, one.Make(t)), reportOf(t, other.Make(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,20 +94,20 @@ func TestCompareThreeOfDifferentExperiments(t *testing.T) {
 	single.File = strings.NewReplacer("name: quickstart", "name: quick-once", "repeats: 2",
 		"repeats: 1").Replace(single.File)
 	again := reportOf(t, single.Make(t))
-	c, err := Compare(t.Context(), nil, quick, again, quick)
+	c, err := report.Compare(t.Context(), nil, quick, again, quick)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := printed(t, func(b *bytes.Buffer) error { return c.WriteText(b, TextOptions{}) })
+	out := printed(t, func(b *bytes.Buffer) error { return WriteComparison(b, c, TextOptions{}) })
 	contains(t, out, "C "+quick.Dir, "B - A", "C - A", "one run")
 	if c.Intervals != 6 { // single runs have none
 		t.Errorf("%d intervals", c.Intervals)
 	}
-	_, err = Compare(t.Context(), nil, quick, reportOf(t, results.BenchScene().Make(t)))
+	_, err = report.Compare(t.Context(), nil, quick, reportOf(t, results.BenchScene().Make(t)))
 	if err == nil || !strings.Contains(err.Error(), "they share nothing") {
 		t.Errorf("nothing in common: %v", err)
 	}
-	_, err = Compare(t.Context(), nil, quick)
+	_, err = report.Compare(t.Context(), nil, quick)
 	if err == nil {
 		t.Error("one result was compared")
 	}

@@ -6,11 +6,12 @@ import (
 	"io"
 	"strconv"
 
+	"airtide/internal/lab/report"
 	"airtide/internal/view/terminal"
 )
 
-// WriteText writes a table for each measurement.
-func (c *Comparison) WriteText(w io.Writer, o TextOptions) error {
+// WriteComparison writes a table for each measurement.
+func WriteComparison(w io.Writer, c *report.Comparison, o TextOptions) error {
 	out := &bytes.Buffer{}
 	for i, dir := range c.Results {
 		fmt.Fprintf(out, "%s  %s\n", letter(i), dir)
@@ -21,9 +22,9 @@ func (c *Comparison) WriteText(w io.Writer, o TextOptions) error {
 		title := withUnit(p.Measurement, p.Unit)
 		if tables[title] == nil {
 			titles = append(titles, title)
-			tables[title] = c.newTable()
+			tables[title] = newTable(c)
 		}
-		tables[title].Add(c.row(p, o)...)
+		tables[title].Add(row(c, p, o)...)
 	}
 	for _, title := range titles {
 		fmt.Fprintf(out, "\n%s\n", title)
@@ -40,7 +41,7 @@ func (c *Comparison) WriteText(w io.Writer, o TextOptions) error {
 	return writePrintable(w, out, o)
 }
 
-func (c *Comparison) newTable() *terminal.Table {
+func newTable(c *report.Comparison) *terminal.Table {
 	t := &terminal.Table{Indent: "  ", Columns: append(words(c.Parameters...), words("")...)}
 	numbers := figures("first", "other", "difference", "95 % interval", "ratio", "significant")
 	t.Columns = append(t.Columns, numbers...)
@@ -55,7 +56,7 @@ func letter(i int) string {
 	return strconv.Itoa(i + 1)
 }
 
-func (c *Comparison) row(p Compared, o TextOptions) []string {
+func row(c *report.Comparison, p report.Compared, o TextOptions) []string {
 	ratio, significant := absent, o.paint(yellow, "one run")
 	if p.Ratio != nil {
 		ratio = number(*p.Ratio)
@@ -68,12 +69,12 @@ func (c *Comparison) row(p Compared, o TextOptions) []string {
 	case p.Significant != nil:
 		significant = "no"
 	}
-	return append(p.texts(c.Parameters), letter(p.other)+" - A", number(p.First.Mean), number(p.Other.Mean),
+	return append(textsOf(&p, c.Parameters), letter(p.Index)+" - A", number(p.First.Mean), number(p.Other.Mean),
 		number(p.Difference.Value), interval(p.Difference.Interval), ratio, significant)
 }
 
 // texts returns the settings in the order of some parameters.
-func (p *Compared) texts(parameters []string) []string {
+func textsOf(p *report.Compared, parameters []string) []string {
 	row := make([]string, len(parameters))
 	for i, name := range parameters {
 		for _, s := range p.Settings {

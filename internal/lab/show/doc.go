@@ -1,3 +1,3 @@
-// Package show prints results: tables of measurements, claims and their verdicts, and comparisons
-// of results, as text, CSV and JSON.
+// Package show prints reports and comparisons of results as text, CSV and JSON, and lists results as
+// text.
 package show

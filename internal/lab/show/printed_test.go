@@ -3,11 +3,13 @@ package show
 import (
 	"bytes"
 	"testing"
+
+	"airtide/internal/lab/report"
 )
 
-func reportOf(t *testing.T, dir string) *Report {
+func reportOf(t *testing.T, dir string) *report.Report {
 	t.Helper()
-	r, err := Read(t.Context(), dir, nil)
+	r, err := report.Read(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

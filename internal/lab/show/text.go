@@ -2,7 +2,6 @@ package show
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/report"
 	"airtide/internal/units"
 	"airtide/internal/view/terminal"
 )
@@ -41,21 +41,21 @@ func (o TextOptions) paint(colour, text string) string {
 const maxListed = 10
 
 // WriteText writes the finished and missing runs, the measurements and the claims.
-func (r *Report) WriteText(w io.Writer, o TextOptions) error {
+func WriteText(w io.Writer, r *report.Report, o TextOptions) error {
 	out := &bytes.Buffer{}
 	fmt.Fprintln(out, joined(": ", r.Experiment, r.Title))
 	if r.Source != "" {
 		fmt.Fprintf(out, "repeats %s\n", r.Source)
 	}
 	fmt.Fprintln(out, r.Dir)
-	r.writeRuns(out, o)
-	for i, m := range r.plan.Experiment.Measure.Names() {
+	writeRuns(out, r, o)
+	for i, m := range r.Plan().Experiment.Measure.Names() {
 		fmt.Fprintln(out)
-		if err := r.writeMeasurement(out, i, m, o); err != nil {
+		if err := writeMeasurement(out, r, i, m, o); err != nil {
 			return err
 		}
 	}
-	r.writeClaims(out, o)
+	writeClaims(out, r, o)
 	return writePrintable(w, bytes.NewBufferString(terminal.Wrap(out.String(), o.Width, 2)), o)
 }
 
@@ -72,7 +72,7 @@ func joined(separator string, texts ...string) string {
 }
 
 // writeRuns counts the finished runs and lists the missing and failed ones.
-func (r *Report) writeRuns(out io.Writer, o TextOptions) {
+func writeRuns(out io.Writer, r *report.Report, o TextOptions) {
 	fmt.Fprintf(out, "%d of %s finished, at %s\n", r.Runs.Finished, units.Count(r.Runs.Planned, "run"),
 		units.Count(len(r.Points), "point"))
 	list := func(name string, texts []string) {
@@ -111,7 +111,7 @@ func figures(titles ...string) (columns []terminal.Column) {
 
 // writeMeasurement writes the table of one measurement: a row for each point, and below it a row
 // for each of its flows or terminals.
-func (r *Report) writeMeasurement(out io.Writer, i int, name string, o TextOptions) error {
+func writeMeasurement(out io.Writer, r *report.Report, i int, name string, o TextOptions) error {
 	each, jain := false, false
 	for _, p := range r.Points {
 		m := p.Measurements[i]
@@ -133,7 +133,7 @@ func (r *Report) writeMeasurement(out io.Writer, i int, name string, o TextOptio
 	t.Columns = append(t.Columns, numbers...)
 	for _, p := range r.Points {
 		m := p.Measurements[i]
-		row := p.texts()
+		row := texts(&p)
 		if each {
 			of := string(m.Take)
 			if m.Take == plan.Each {
@@ -158,7 +158,7 @@ func (r *Report) writeMeasurement(out io.Writer, i int, name string, o TextOptio
 }
 
 // measurementTitle returns the name of a measurement with its unit, its quantity and its values.
-func measurementTitle(name string, m *Measurement) string {
+func measurementTitle(name string, m *report.Measurement) string {
 	title := withUnit(name, m.Unit)
 	if string(m.Quantity) != name {
 		title += ", " + string(m.Quantity)
@@ -170,7 +170,7 @@ func measurementTitle(name string, m *Measurement) string {
 }
 
 // texts returns the settings of the point.
-func (p *Point) texts() []string {
+func texts(p *report.Point) []string {
 	var texts []string
 	for _, s := range p.Settings {
 		texts = append(texts, s.Value.Text)
@@ -190,7 +190,7 @@ func jainCell(s *judge.Summary) string {
 }
 
 // writeClaims writes each claim with the source's words, its verdict and its figures.
-func (r *Report) writeClaims(out io.Writer, o TextOptions) {
+func writeClaims(out io.Writer, r *report.Report, o TextOptions) {
 	if len(r.Claims) == 0 {
 		return
 	}
@@ -211,11 +211,9 @@ func (r *Report) writeClaims(out io.Writer, o TextOptions) {
 	}
 }
 
-// WriteJSON writes the whole report.
-func (r *Report) WriteJSON(w io.Writer) error { return writeJSON(w, r) }
-
-func writeJSON(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
+// WriteJSON writes a report or a comparison.
+func WriteJSON(w io.Writer, value any) error {
+	e := units.NewJSONEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(value)

@@ -67,7 +67,7 @@ claims:
 
 func TestTablesHaveTheMeasurements(t *testing.T) {
 	r := reportOf(t, exactly(t))
-	out := printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) })
+	out := printed(t, func(b *bytes.Buffer) error { return WriteText(b, r, TextOptions{}) })
 	contains(t, out,
 		"exact: Worked out by hand", "repeats a slate", "3 of 3 runs finished",
 		"goodput (Mbit/s) of mean sd median 95 % interval runs Jain",
@@ -82,18 +82,18 @@ func TestTablesHaveTheMeasurements(t *testing.T) {
 	if strings.Contains(out, "\x1b") {
 		t.Error("colours without being asked for")
 	}
-	coloured := printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{Colour: true}) })
+	coloured := printed(t, func(b *bytes.Buffer) error { return WriteText(b, r, TextOptions{Colour: true}) })
 	contains(t, coloured, "\x1b[31mnot held", "\x1b[33mnot decided")
 	if !r.Refuted() {
 		t.Error("no claim is said to be refuted")
 	}
-	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{Each: true}) }), "sum 30.00",
-		"upload1 20.00")
+	each := printed(t, func(b *bytes.Buffer) error { return WriteText(b, r, TextOptions{Each: true}) })
+	contains(t, each, "sum 30.00", "upload1 20.00")
 }
 
 func TestSweepIsInTheColumns(t *testing.T) {
 	r := reportOf(t, results.FigureEight(t).Make(t))
-	out := printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) })
+	out := printed(t, func(b *bytes.Buffer) error { return WriteText(b, r, TextOptions{}) })
 	contains(t, out, "rtt system direction mean sd median 95 % interval runs", "512 ms android-x86-2010 reverse 1.",
 		fmt.Sprintf("%d held, 0 not held", len(r.Claims)),
 		"server_to_android_falls_throughout", "It falls extremely.", "figure 8")
@@ -135,7 +135,7 @@ func TestMissingAndFailedRunsAreListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := reportOf(t, dir)
-	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }),
+	contains(t, printed(t, func(b *bytes.Buffer) error { return WriteText(b, r, TextOptions{}) }),
 		"2 of 4 runs finished", "missing: r=2", "unreadable: "+dir+"/runs/r=4/result.json",
 		"failed: r=2, attempt 1: the engine fell behind",
 		"the engine runs at ordinary priority (in 2 of 2 runs)", "1 of 2 of the runs lack values of srtt", "2 kernels")
@@ -152,11 +152,11 @@ func TestResultWithoutRuns(t *testing.T) {
 	s := results.FigureEight(t)
 	s.Skip = func(plan.Run, int) bool { return true }
 	r := reportOf(t, s.Make(t))
-	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }),
+	contains(t, printed(t, func(b *bytes.Buffer) error { return WriteText(b, r, TextOptions{}) }),
 		"0 of 48 runs finished", "and 38 more", "- - - - 0",
 		fmt.Sprintf("0 held, 0 not held, %d not decided", len(r.Claims)))
-	printed(t, func(b *bytes.Buffer) error { return r.WriteJSON(b) })
-	printed(t, func(b *bytes.Buffer) error { return r.WriteCSV(b) })
+	printed(t, func(b *bytes.Buffer) error { return WriteJSON(b, r) })
+	printed(t, func(b *bytes.Buffer) error { return WriteCSV(b, r) })
 }
 
 func TestJSONAndCSVHaveTheSameFigures(t *testing.T) {
@@ -184,7 +184,7 @@ func TestJSONAndCSVHaveTheSameFigures(t *testing.T) {
 			Verdict    struct{ Outcome, Text string }
 		}
 	}
-	data := printed(t, func(b *bytes.Buffer) error { return r.WriteJSON(b) })
+	data := printed(t, func(b *bytes.Buffer) error { return WriteJSON(b, r) })
 	if err := json.Unmarshal([]byte(data), &back); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestJSONAndCSVHaveTheSameFigures(t *testing.T) {
 		t.Errorf("got %+v", back)
 	}
 	rows, err := csv.NewReader(strings.NewReader(printed(t,
-		func(b *bytes.Buffer) error { return r.WriteCSV(b) }))).ReadAll()
+		func(b *bytes.Buffer) error { return WriteCSV(b, r) }))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestWarningsOfTheEngineAreListed(t *testing.T) {
 		r.Engine = &cell.EngineStatus{Warnings: []string{"it runs at ordinary priority", "7 packets were lost"}}
 	}
 	r := reportOf(t, s.Make(t))
-	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }),
+	contains(t, printed(t, func(b *bytes.Buffer) error { return WriteText(b, r, TextOptions{}) }),
 		"it runs at ordinary priority (in 2 of 2 runs)", "7 packets were lost (in 2 of 2 runs)")
 }
 
@@ -255,7 +255,7 @@ func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 		r.Source = "=cmd"
 		r.Warnings = []string{"\x1b[2Jcleared"}
 		var out bytes.Buffer
-		if err := r.WriteText(&out, TextOptions{Colour: colour}); err != nil {
+		if err := WriteText(&out, r, TextOptions{Colour: colour}); err != nil {
 			t.Fatal(err)
 		}
 		for _, bad := range []string{"\a", "\x1b]", "\x1b[2J"} {

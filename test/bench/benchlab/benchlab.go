@@ -13,8 +13,8 @@ import (
 
 	"airtide/experiments"
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/report"
 	"airtide/internal/lab/result"
-	"airtide/internal/lab/show"
 )
 
 // Lab is how experiments are run.
@@ -30,7 +30,7 @@ type Lab struct {
 
 // Report runs an experiment of experiments/, or does what an earlier run has left over, and reads
 // its result. With an error there may be a report all the same, of the runs that are finished.
-func (l *Lab) Report(ctx context.Context, name string) (*show.Report, error) {
+func (l *Lab) Report(ctx context.Context, name string) (*report.Report, error) {
 	text, err := experiments.Read(name)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (l *Lab) Report(ctx context.Context, name string) (*show.Report, error) {
 }
 
 // ReportFile does the same for a file, whose name is the experiment's.
-func (l *Lab) ReportFile(ctx context.Context, path string) (*show.Report, error) {
+func (l *Lab) ReportFile(ctx context.Context, path string) (*report.Report, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (l *Lab) ReportFile(ctx context.Context, path string) (*show.Report, error)
 }
 
 // report runs the experiment that `lab run` knows by an argument and that a file has as its text.
-func (l *Lab) report(ctx context.Context, arg, file string, text []byte) (*show.Report, error) {
+func (l *Lab) report(ctx context.Context, arg, file string, text []byte) (*report.Report, error) {
 	name := strings.TrimSuffix(filepath.Base(file), experiments.Ending)
 	args := []string{"lab", "run", arg, "-o", l.Results}
 	dir, err := l.begun(ctx, name, file, text)
@@ -57,7 +57,7 @@ func (l *Lab) report(ctx context.Context, arg, file string, text []byte) (*show.
 	}
 	if dir != "" {
 		args = []string{"lab", "resume", dir}
-		if r, err := show.Read(ctx, dir, nil); err == nil && len(r.Runs.Missing) == 0 {
+		if r, err := report.Read(ctx, dir, nil); err == nil && len(r.Runs.Missing) == 0 {
 			return r, nil
 		}
 	}
@@ -105,12 +105,12 @@ func (l *Lab) begun(ctx context.Context, name, file string, text []byte) (string
 }
 
 // Finished reads the latest result of an experiment without running anything.
-func (l *Lab) Finished(ctx context.Context, name string) (*show.Report, error) {
+func (l *Lab) Finished(ctx context.Context, name string) (*report.Report, error) {
 	dir, err := result.Latest(l.Results, name)
 	if err != nil {
 		return nil, err
 	}
-	return show.Read(ctx, dir, nil)
+	return report.Read(ctx, dir, nil)
 }
 
 // Cell is a text as a cell of a Markdown table.

@@ -9,19 +9,19 @@ import (
 	"strings"
 
 	"airtide/internal/lab/judge"
-	"airtide/internal/lab/show"
+	"airtide/internal/lab/report"
 	"airtide/test/bench/benchlab"
 	"airtide/test/ns3"
 )
 
 // experiments runs some one after another. One without a result gives an empty report beside its
 // error.
-func (f *fidelity) experiments(ctx context.Context, names ...string) iter.Seq2[*show.Report, error] {
-	return func(yield func(*show.Report, error) bool) {
+func (f *fidelity) experiments(ctx context.Context, names ...string) iter.Seq2[*report.Report, error] {
+	return func(yield func(*report.Report, error) bool) {
 		for _, name := range names {
 			r, err := f.lab.Report(ctx, name)
 			if r == nil {
-				r = &show.Report{}
+				r = &report.Report{}
 			}
 			if !yield(r, err) {
 				return
@@ -92,7 +92,7 @@ type tcpResult struct {
 }
 
 // tcpRow is the row of a claim beside its reference. It reports false if the claim has no runs.
-func tcpRow(r *show.Report, c show.Claim, reference ns3.Row) (row tcpResult, ok bool) {
+func tcpRow(r *report.Report, c report.Claim, reference ns3.Row) (row tcpResult, ok bool) {
 	p := point(r, c.Name)
 	if p == nil || p.Runs == 0 {
 		return row, false
@@ -129,7 +129,7 @@ func tcpRow(r *show.Report, c show.Claim, reference ns3.Row) (row tcpResult, ok 
 	return row, true
 }
 
-func point(r *show.Report, name string) *show.Point {
+func point(r *report.Report, name string) *report.Point {
 	for i := range r.Points {
 		for _, s := range r.Points[i].Settings {
 			if s.Value.Text == name {
@@ -141,7 +141,7 @@ func point(r *show.Report, name string) *show.Point {
 }
 
 // summary is a measurement's, with Jain's index where it has one.
-func summary(p *show.Point, name string) (s judge.Summary, jain string) {
+func summary(p *report.Point, name string) (s judge.Summary, jain string) {
 	for _, m := range p.Measurements {
 		if m.Name == name {
 			if m.Jain != nil {

@@ -10,8 +10,8 @@ import (
 	"airtide/internal/cell"
 	"airtide/internal/cell/engine"
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/report"
 	"airtide/internal/lab/result"
-	"airtide/internal/lab/show"
 	"airtide/test/ns3"
 )
 
@@ -68,7 +68,7 @@ func TestARowOfTCPSaysWhatItsRunsWereLike(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := show.Read(t.Context(), f.Dir, nil)
+	r, err := report.Read(t.Context(), f.Dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

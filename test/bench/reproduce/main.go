@@ -16,7 +16,7 @@ import (
 
 	"airtide/experiments"
 	"airtide/internal/lab/plan"
-	"airtide/internal/lab/show"
+	"airtide/internal/lab/report"
 	"airtide/test/bench/benchlab"
 	"airtide/test/bench/benchtext"
 )
@@ -92,7 +92,7 @@ func estimate(all []*plan.Plan) (sum time.Duration) {
 }
 
 // write replaces the row and the section of an experiment on its page below dir.
-func write(ctx context.Context, dir string, e *plan.Plan, report *show.Report) error {
+func write(ctx context.Context, dir string, e *plan.Plan, report *report.Report) error {
 	p, err := readPage(dir, pageOf(e.Experiment.Name))
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
-	"airtide/internal/lab/show"
+	"airtide/internal/lab/report"
 )
 
 func TestHandWrittenTextStays(t *testing.T) {
@@ -87,10 +87,10 @@ func TestClaimsOfThePaperAndTargetsAreApart(t *testing.T) {
 	e := &plan.Plan{Experiment: &plan.Experiment{General: plan.General{
 		Name: "p1-fig1", Title: "A title", Source: "A paper, figure 1", Notes: strings.Repeat("word ", 40),
 	}}}
-	r := &show.Report{Claims: []show.Claim{
+	r := &report.Report{Claims: []report.Claim{
 		{Says: "It rises.", Where: "section 1", Verdict: judge.Verdict{Outcome: judge.Held}},
 		{Says: "It rises by half.", Verdict: judge.Verdict{Outcome: judge.NotHeld}},
-	}, Points: []show.Point{{}}}
+	}, Points: []report.Point{{}}}
 	want := "| [p1-fig1](#p1-fig1) | A paper, figure 1 | 1 | 0 | 0 | 0 | 1 | 0 | 0 of 0 |\n"
 	if got := row(e, r, true); got != want {
 		t.Errorf("row %q, want %q", got, want)

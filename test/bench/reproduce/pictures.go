@@ -12,7 +12,7 @@ import (
 
 	"airtide/internal/lab/figures"
 	"airtide/internal/lab/plan"
-	"airtide/internal/lab/show"
+	"airtide/internal/lab/report"
 	"airtide/internal/view/figure"
 )
 
@@ -23,7 +23,7 @@ var ofPaper = regexp.MustCompile(`^figure\d+$`)
 var pictureOptions = figure.Options{WidthCm: 14, DPI: 100}
 
 // draw draws the paper's figures into img below dir, and returns Markdown that shows them.
-func draw(ctx context.Context, dir string, e *plan.Plan, r *show.Report) (string, error) {
+func draw(ctx context.Context, dir string, e *plan.Plan, r *report.Report) (string, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "img"), 0o755); err != nil {
 		return "", fmt.Errorf("making a folder for figures: %w", err)
 	}

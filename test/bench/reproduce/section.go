@@ -7,12 +7,12 @@ import (
 
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
-	"airtide/internal/lab/show"
+	"airtide/internal/lab/report"
 	"airtide/test/bench/benchlab"
 )
 
 // row is the experiment's line of the page's first table.
-func row(e *plan.Plan, r *show.Report, paper bool) string {
+func row(e *plan.Plan, r *report.Report, paper bool) string {
 	claims, targets := map[judge.Outcome]int{}, map[judge.Outcome]int{}
 	for _, c := range r.Claims {
 		if paper && c.Where != "" {
@@ -33,7 +33,7 @@ func row(e *plan.Plan, r *show.Report, paper bool) string {
 
 // section describes the experiment, its claims with their figures, and its measurements.
 // If paper is set, claims that name a place in the paper have a table of their own.
-func section(e *plan.Plan, r *show.Report, machine string, paper bool) string {
+func section(e *plan.Plan, r *report.Report, machine string, paper bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n%s. Source: %s.\n\n%s",
 		e.Experiment.Name, e.Experiment.Title, e.Experiment.Source, wrapped(e.Experiment.Notes))
@@ -98,7 +98,7 @@ func wrapped(text string) string {
 }
 
 // measurements has a row for each point: mean and standard deviation over the runs.
-func measurements(r *show.Report) string {
+func measurements(r *report.Report) string {
 	var b strings.Builder
 	head := append([]string{}, r.Parameters...)
 	for _, m := range r.Points[0].Measurements {
@@ -129,7 +129,7 @@ func measurements(r *show.Report) string {
 }
 
 // summary is the mean over the runs, of each flow or terminal where they are kept apart.
-func summary(m show.Measurement) string {
+func summary(m report.Measurement) string {
 	if m.Take != plan.Each || len(m.Each) < 2 {
 		return meanAndSD(&m.Summary)
 	}

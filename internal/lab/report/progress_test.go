@@ -1,4 +1,4 @@
-package show
+package report
 
 import (
 	"maps"
@@ -46,7 +46,7 @@ func readWithProgress(t *testing.T, dir string) *Report {
 		t.Fatal(err)
 	}
 	for doing, n := range map[string]int{
-		"reading runs": len(r.plan.Runs), "summing up points": len(r.Points), "judging claims": len(r.Claims),
+		"reading runs": len(r.Plan().Runs), "summing up points": len(r.Points), "judging claims": len(r.Claims),
 	} {
 		if n > 0 {
 			want[doing] = [2]int{n, n}

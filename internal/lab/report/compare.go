@@ -1,4 +1,4 @@
-package show
+package report
 
 import (
 	"context"
@@ -44,7 +44,8 @@ type Compared struct {
 	// Significant is true if the interval excludes zero. It is nil if single runs have no interval.
 	Significant *bool `json:"significant"`
 
-	other int // index of With in the results
+	// Index is the index of With in the results.
+	Index int `json:"-"`
 }
 
 // Compare compares the second and all further results with the first, at the points that they
@@ -110,7 +111,7 @@ func (c *Comparison) compare(ctx context.Context, first, other *Report, i int, p
 		delete(points, key(p.Settings))
 		for _, m := range names {
 			c.Points = append(c.Points, c.point(first, other, p, *theirs, m))
-			c.Points[len(c.Points)-1].other = i
+			c.Points[len(c.Points)-1].Index = i
 		}
 	}
 	for _, p := range other.Points {

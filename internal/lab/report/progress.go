@@ -1,4 +1,4 @@
-package show
+package report
 
 // Progress is called at each step of a long task, with its name, its number, and the number of
 // steps. It may be nil.
