@@ -76,7 +76,7 @@ status is 3 if a claim is not held. A claim that is not decided does not change 
 				if err := needRun(dir, run); err != nil {
 					return err
 				}
-				return drawRun(t, filepath.Join(dir, "runs", run), run, into, formats, o)
+				return drawRun(cmd.Context(), t, filepath.Join(dir, "runs", run), run, into, formats, o)
 			}
 			begun := time.Now()
 			r, err := readResult(cmd.Context(), t, begun, dir)
@@ -181,7 +181,9 @@ func needRun(dir, run string) error {
 	return usageError{fmt.Errorf("no run %q in %s: it has %s%s", run, dir, strings.Join(existing, ", "), more)}
 }
 
-func drawRun(t *terminal.Terminal, dir, run, into string, formats []string, o figure.Options) error {
+func drawRun(
+	ctx context.Context, t *terminal.Terminal, dir, run, into string, formats []string, o figure.Options,
+) error {
 	if into == "" {
 		return usageError{fmt.Errorf("no folder for the figures: give one with --figures DIR")}
 	}
@@ -191,11 +193,11 @@ func drawRun(t *terminal.Terminal, dir, run, into string, formats []string, o fi
 	for _, format := range formats {
 		path := filepath.Join(into, run+"."+format)
 		var drawn bytes.Buffer
-		err := t.WaitFor("drawing run "+run, func() error { return figures.DrawRun(&drawn, format, dir, o) })
+		err := t.WaitFor("drawing run "+run, func() error { return figures.DrawRun(ctx, &drawn, format, dir, o) })
 		if err != nil {
 			return err
 		}
-		if err := file.Write(path, drawn.Bytes(), 0o644); err != nil {
+		if err := file.Write(path, drawn.Bytes(), 0o600); err != nil {
 			return fmt.Errorf("drawing run %s: %w", run, err)
 		}
 		if err := t.Printf("drew %s\n", path); err != nil {

@@ -36,7 +36,7 @@ func (p Problem) Error() string {
 	if p.Expected != "" {
 		text += ", expected " + p.Expected
 	}
-	return text
+	return units.Printable(text) // names of fields are in it as they are in the file
 }
 
 // Problems are all problems of a file, in the order of the file.

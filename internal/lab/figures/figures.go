@@ -14,6 +14,7 @@ import (
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/report"
+	"airtide/internal/sys/file"
 	"airtide/internal/view/figure"
 )
 
@@ -57,7 +58,7 @@ func WriteAll(
 				return err
 			}
 			path := filepath.Join(dir, name+"."+format)
-			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			if err := file.Write(path, b.Bytes(), 0o600); err != nil {
 				return fmt.Errorf("writing a figure: %w", err)
 			}
 			number++

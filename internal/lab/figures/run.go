@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ import (
 
 // DrawRun draws the time series of a run from its folder: goodput, airtime and queues of each
 // terminal.
-func DrawRun(w io.Writer, format, dir string, o figure.Options) error {
+func DrawRun(ctx context.Context, w io.Writer, format, dir string, o figure.Options) error {
 	r, err := result.Read(filepath.Join(dir, "result.json"))
 	if err != nil {
 		return err
@@ -23,7 +24,7 @@ func DrawRun(w io.Writer, format, dir string, o figure.Options) error {
 	if r.Series == "" {
 		return fmt.Errorf("run %s: it has no time series", r.Run)
 	}
-	windows, err := result.ReadSeries(filepath.Join(dir, r.Series))
+	windows, err := result.ReadSeries(ctx, filepath.Join(dir, r.Series))
 	if err != nil {
 		return err
 	}

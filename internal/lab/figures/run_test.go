@@ -39,7 +39,7 @@ func TestTimeSeriesOfARun(t *testing.T) {
 			r := reportOf(t, s.Make(t))
 			dir := r.RunDir(r.Finished()[0].Run)
 			var b bytes.Buffer
-			if err := DrawRun(&b, "svg", dir, figure.Options{}); err != nil {
+			if err := DrawRun(t.Context(), &b, "svg", dir, figure.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			p := svg.Read(t, b.Bytes())
@@ -53,14 +53,14 @@ func TestTimeSeriesOfARun(t *testing.T) {
 			}
 			p.CheckLayout(t)
 			b.Reset()
-			if err := DrawRun(&b, "png", dir, figure.Options{DPI: 100}); err != nil {
+			if err := DrawRun(t.Context(), &b, "png", dir, figure.Options{DPI: 100}); err != nil {
 				t.Fatal(err)
 			}
 			keep(t, "run-"+name+".png", b.Bytes())
 			if err := os.Truncate(dir+"/cell.jsonl", 50); err != nil {
 				t.Fatal(err)
 			}
-			err := DrawRun(io.Discard, "png", dir, figure.Options{})
+			err := DrawRun(t.Context(), io.Discard, "png", dir, figure.Options{})
 			if err == nil || !strings.Contains(err.Error(), "cell.jsonl") {
 				t.Errorf("a damaged series: %v", err)
 			}

@@ -50,7 +50,7 @@ func readTimeSeries(ctx context.Context, r *report.Report, run *result.Result) (
 	t := &timeSeries{goodput: map[string][]figure.Sample{}, kernel: map[string]map[plan.Quantity][]figure.Sample{}}
 	dir := r.RunDir(run.Run)
 	if run.Series != "" {
-		windows, err := result.ReadSeries(filepath.Join(dir, run.Series))
+		windows, err := result.ReadSeries(ctx, filepath.Join(dir, run.Series))
 		if err != nil {
 			return nil, err
 		}

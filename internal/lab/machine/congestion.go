@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -27,11 +28,11 @@ const (
 // unprivileged users may use (tcp_set_default_congestion_control), so others are allowed during
 // the call. While others load and unload congestion controls and namespaces, the kernel may say
 // once that an available one is missing (seen on Linux 6.18). So it is asked again.
-func setCongestion(namespace, name string) (err error) {
+func setCongestion(ctx context.Context, namespace, name string) (err error) {
 	set := func() error { return In(namespace, func() error { return setSysctl(congestionSysctl, name) }) }
 	for range 10 {
 		if err = set(); errors.Is(err, unix.EPERM) {
-			err = whileAllowed(name, set)
+			err = whileAllowed(ctx, name, set)
 		}
 		if !errors.Is(err, unix.ENOENT) {
 			return err
@@ -55,23 +56,25 @@ func noCongestion(name string) error {
 		name, strings.ReplaceAll(available, " ", ", "), name)
 }
 
-// allowing serialises changes of the allowed congestion controls within this process. The lock on
-// the file serialises processes.
+// allowing serialises changes of the allowed congestion controls within this process. congestionLock
+// serialises processes. Every user may lock the file of the sysctl itself, so it is not locked.
 var allowing sync.Mutex
 
+// congestionLock is the lock file for changes of the allowed congestion controls.
+var congestionLock = "/run/airtide/congestion.lock"
+
 // whileAllowed calls f while unprivileged users may use the congestion control.
-func whileAllowed(name string, f func() error) (err error) {
+func whileAllowed(ctx context.Context, name string, f func() error) (err error) {
 	allowing.Lock()
 	defer allowing.Unlock()
-	locked, err := os.OpenFile(allowedPath, os.O_RDWR, 0)
+	if err := os.MkdirAll(filepath.Dir(congestionLock), 0o755); err != nil {
+		return fmt.Errorf("allowing congestion control %s: %w", name, err)
+	}
+	locked, err := lock.Wait(ctx, congestionLock, lock.Moment)
 	if err != nil {
-		return fmt.Errorf("congestion control %s is not in %s, which cannot be written: %w", name,
-			"net.ipv4.tcp_allowed_congestion_control", err)
+		return fmt.Errorf("allowing congestion control %s: %w", name, err)
 	}
 	defer locked.Close()
-	if err := lock.WaitFile(context.Background(), locked, lock.Moment); err != nil {
-		return err
-	}
 	before, err := readSysctl(allowedPath)
 	if err != nil {
 		return fmt.Errorf("reading the allowed congestion controls: %w", err)

@@ -61,12 +61,12 @@ func (n *Namespace) MakeFile(_ context.Context, path string, size int64) error {
 
 // ApplyStack applies the stack of a plan to the namespace. Open connections keep their settings,
 // except for the limits of buffers.
-func (n *Namespace) ApplyStack(_ context.Context, s plan.Stack) (missing []string, err error) {
+func (n *Namespace) ApplyStack(ctx context.Context, s plan.Stack) (missing []string, err error) {
 	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("setting up the stack of %s: %w", n.Namespace, explain(err))
 	}
 	if s.Congestion != "" {
-		if err := setCongestion(n.Namespace, s.Congestion); err != nil {
+		if err := setCongestion(ctx, n.Namespace, s.Congestion); err != nil {
 			return fail(err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"airtide/internal/units"
 )
 
 // shownPoints is the largest number of points that a printed plan lists.
@@ -97,6 +99,9 @@ func (out *printer) runs(p *Plan, overhead time.Duration) {
 }
 
 func (out *printer) row(cells ...string) {
+	for i := range cells {
+		cells[i] = units.Printable(cells[i]) // titles, sources and claims may come from others
+	}
 	if out.err == nil {
 		_, out.err = fmt.Fprintln(out.w, strings.Join(cells, "\t"))
 	}

@@ -120,8 +120,8 @@ func (f *Folder) Close() error {
 	return err
 }
 
-func hash(file []byte) string {
-	h := sha256.Sum256(file)
+func hash(text []byte) string {
+	h := sha256.Sum256(text)
 	return hex.EncodeToString(h[:])
 }
 

@@ -25,10 +25,25 @@ const maxResult = 32 << 20
 // Read reads a result.json. The error names the file.
 func Read(path string) (*Result, error) {
 	data, err := file.Read(path, maxResult)
+	if _, ok := errors.AsType[*file.TooLargeError](err); ok && isRecording(path) {
+		return nil, fmt.Errorf("%s: %w", path, ErrRecording)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading a result: %w", err)
 	}
 	return Decode(path, data)
+}
+
+// isRecording reports whether a file begins as a recording does.
+func isRecording(path string) bool {
+	f, err := file.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 64)
+	n, _ := f.ReadAt(head, 0)
+	return trace.IsRecording(head[:n])
 }
 
 // Decode reads the content of a result.json. The name of the file is for messages.

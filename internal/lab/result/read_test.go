@@ -159,7 +159,7 @@ func TestSeriesComesBackAsItWas(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	windows, err := ReadSeries(path)
+	windows, err := ReadSeries(t.Context(), path)
 	if err != nil || len(windows) != 100 || windows[99].ToNs != 1e10 {
 		t.Errorf("got %d windows, %v", len(windows), err)
 	}
@@ -169,7 +169,7 @@ func TestSeriesComesBackAsItWas(t *testing.T) {
 	if err := os.Truncate(path, 5000); err != nil {
 		t.Fatal(err)
 	}
-	windows, err = ReadSeries(path)
+	windows, err = ReadSeries(t.Context(), path)
 	if len(windows) == 0 || len(windows) >= 100 {
 		t.Errorf("a series that was cut off gave %d windows", len(windows))
 	}

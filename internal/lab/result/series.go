@@ -2,6 +2,7 @@ package result
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,16 +53,25 @@ func (s *Series) Close() error {
 	return nil
 }
 
+// maxSeriesBytes limits a time series. An hour of 20 terminals has about 250 MB.
+const maxSeriesBytes = 512 << 20
+
 // ReadSeries reads a file written by Series. After an error it also returns the windows before it.
-func ReadSeries(path string) ([]*cell.Window, error) {
+func ReadSeries(ctx context.Context, path string) ([]*cell.Window, error) {
 	f, err := file.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening a time series: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > maxSeriesBytes {
+		return nil, fmt.Errorf("opening a time series: %w", &file.TooLargeError{Path: path, Limit: maxSeriesBytes})
+	}
 	d := json.NewDecoder(bufio.NewReaderSize(f, 1<<16))
 	var all []*cell.Window
 	for {
+		if err := ctx.Err(); err != nil {
+			return all, err
+		}
 		w := new(cell.Window)
 		switch err := d.Decode(w); {
 		case errors.Is(err, io.EOF):

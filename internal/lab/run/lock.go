@@ -3,11 +3,12 @@ package run
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
+	"airtide/internal/sys/file"
 	"airtide/internal/sys/lock"
+	"airtide/internal/units"
 )
 
 // lockPath is the lock file of the lab on this machine.
@@ -22,8 +23,8 @@ func lockMachine(experiment string) (*os.File, error) {
 		return nil, fmt.Errorf("reserving the machine: %w", err)
 	}
 	f, err := lock.Try(lockPath)
-	if errors.Is(err, lock.ErrHeld) {
-		return nil, fmt.Errorf("%w: wait for %s, or stop it", ErrBusy, lockHolder())
+	if held, ok := errors.AsType[*lock.HeldError](err); ok {
+		return nil, fmt.Errorf("%w: wait for %s, or stop it", ErrBusy, lockHolder(held.Holder))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reserving the machine: %w", err)
@@ -39,13 +40,13 @@ func lockMachine(experiment string) (*os.File, error) {
 	return f, nil
 }
 
-// lockHolder names the experiment that holds the lock.
-func lockHolder() string {
-	f, err := os.Open(lockPath)
-	if err != nil {
-		return "it"
+// lockHolder names the experiment that holds the lock. The holder writes its name behind locking,
+// so the file is empty for a moment, and for as long as it stands still there.
+func lockHolder(holder lock.Holder) string {
+	text, err := file.Read(lockPath, 256)
+	name := units.Printable(strings.TrimSpace(string(text)))
+	if err != nil || name == "" {
+		return holder.String()
 	}
-	defer f.Close()
-	name, _ := io.ReadAll(io.LimitReader(f, 256))
-	return strings.TrimSpace(string(name))
+	return name
 }

@@ -140,7 +140,7 @@ func check(t *testing.T, dir string, r *result.Result) {
 	if r.System.Sysctls["net.core.netdev_max_backlog"] == "" {
 		t.Error("the computer's net.core.netdev_max_backlog is missing")
 	}
-	series, err := result.ReadSeries(filepath.Join(dir, r.Series))
+	series, err := result.ReadSeries(t.Context(), filepath.Join(dir, r.Series))
 	if err != nil || len(series) != 15 {
 		t.Errorf("windows of 100 ms in 1.5 s: got %d, %v, want 15", len(series), err)
 	}

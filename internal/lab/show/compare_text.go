@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"airtide/internal/lab/report"
+	"airtide/internal/units"
 	"airtide/internal/view/terminal"
 )
 
@@ -36,7 +37,7 @@ func WriteComparison(w io.Writer, c *report.Comparison, o TextOptions) error {
 		"if there were none, chance would find %s\n",
 		c.Significant, c.Intervals, number(float64(c.Intervals)/20))
 	for _, text := range c.Only {
-		fmt.Fprintln(out, text)
+		fmt.Fprintln(out, units.Printable(text))
 	}
 	return writePrintable(w, out, o)
 }

@@ -43,9 +43,9 @@ const maxListed = 10
 // WriteText writes the finished and missing runs, the measurements and the claims.
 func WriteText(w io.Writer, r *report.Report, o TextOptions) error {
 	out := &bytes.Buffer{}
-	fmt.Fprintln(out, joined(": ", r.Experiment, r.Title))
+	fmt.Fprintln(out, units.Printable(joined(": ", r.Experiment, r.Title)))
 	if r.Source != "" {
-		fmt.Fprintf(out, "repeats %s\n", r.Source)
+		fmt.Fprintf(out, "repeats %s\n", units.Printable(r.Source))
 	}
 	fmt.Fprintln(out, r.Dir)
 	writeRuns(out, r, o)
@@ -81,7 +81,7 @@ func writeRuns(out io.Writer, r *report.Report, o TextOptions) {
 				fmt.Fprintf(out, "  and %d more\n", len(texts)-i)
 				return
 			}
-			fmt.Fprintf(out, "  %s %s\n", o.paint(yellow, name), strings.ReplaceAll(text, "\n", " "))
+			fmt.Fprintf(out, "  %s %s\n", o.paint(yellow, name), units.Printable(strings.ReplaceAll(text, "\n", " ")))
 		}
 	}
 	list("missing:", r.Runs.Missing)
@@ -204,9 +204,9 @@ func writeClaims(out io.Writer, r *report.Report, o TextOptions) {
 	for _, c := range r.Claims {
 		outcome := fmt.Sprintf("%-11s", c.Verdict.Outcome)
 		fmt.Fprintf(out, "  %s %s\n", o.paint(colours[c.Verdict.Outcome], outcome), c.Name)
-		fmt.Fprintf(out, "      %s\n", joined(", ", fmt.Sprintf("%q", c.Says), c.Where))
+		fmt.Fprintf(out, "      %s\n", units.Printable(joined(", ", fmt.Sprintf("%q", c.Says), c.Where)))
 		for _, comparison := range c.Verdict.Comparisons {
-			fmt.Fprintf(out, "      %s\n", comparison.Text)
+			fmt.Fprintf(out, "      %s\n", units.Printable(comparison.Text))
 		}
 	}
 }
