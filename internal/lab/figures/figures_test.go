@@ -112,6 +112,28 @@ func TestExperimentWithoutFigures(t *testing.T) {
 	has(t, drawn(t, r, "airtime", figure.Options{DPI: 100}), "phone", "tablet2", "airtime (%)")
 }
 
+func TestFiguresReplacePlantedLinks(t *testing.T) {
+	r := reportOf(t, results.Quickstart(t).Make(t))
+	dir := t.TempDir()
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "goodput.svg")
+	if err := os.Symlink(victim, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteAll(t.Context(), r, dir, []string{"svg"}, figure.Options{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(victim); err != nil || string(text) != "precious" {
+		t.Errorf("the target of the link has %q, %v", text, err)
+	}
+	if info, err := os.Lstat(link); err != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 {
+		t.Errorf("the figure is %v, %v", info.Mode(), err)
+	}
+}
+
 func TestWriteAllReportsEachFile(t *testing.T) {
 	r := reportOf(t, results.Quickstart(t).Make(t))
 	dir := filepath.Join(t.TempDir(), "figures")

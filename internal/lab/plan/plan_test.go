@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -393,5 +394,34 @@ func TestProblemsAreOfTheirType(t *testing.T) {
 	var ps Problems
 	if !errors.As(err, &ps) || ps[0].File != "x.yaml" || ps[0].Line != 1 {
 		t.Errorf("got %#v", err)
+	}
+}
+
+// The verb with which one looks at another person's file before running it must not obey the file.
+func TestPrintedPlansAreClean(t *testing.T) {
+	text := strings.Replace(wholeFile, "name: whole\n", `name: whole
+title: "\e]0;owned\a\nforged  row"
+source: "\u009b2J\u202eforged\tcell"
+`, 1)
+	text = regexp.MustCompile(`(?m)^(title|source): [^"\n]*\n`).ReplaceAllString(text, "")
+	p, err := Read(t.Context(), "whole.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := p.Print(&b, Overhead); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"\x1b", "\a", "\u009b", "\u202e", "\nforged"} {
+		if strings.Contains(b.String(), bad) {
+			t.Errorf("%q is in %q", bad, b.String())
+		}
+	}
+}
+
+func TestProblemsAreClean(t *testing.T) {
+	_, err := Read(t.Context(), "x.yaml", []byte("name: x\n\"bad\\nx.yaml:1:1: forged\\e[2J\": 1\n"))
+	if err == nil || strings.ContainsAny(err.Error(), "\x1b") || strings.Contains(err.Error(), "\nx.yaml:1:1: forged") {
+		t.Errorf("got %q", err)
 	}
 }

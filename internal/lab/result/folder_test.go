@@ -3,6 +3,7 @@ package result
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -206,7 +207,7 @@ func TestTwoLabsDoNotWriteTheSameResult(t *testing.T) {
 		t.Error("a result being written is not locked")
 	}
 	_, err := resume(t, f.Dir, nil)
-	says(t, err, "another airtide (process ", f.Dir)
+	says(t, err, fmt.Sprintf("process %d (", os.Getpid()), f.Dir)
 	if _, err := Open(t.Context(), f.Dir); err != nil {
 		t.Errorf("reading beside the writer: %v", err)
 	}

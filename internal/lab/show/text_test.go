@@ -15,6 +15,7 @@ import (
 	"airtide/internal/cell"
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/report"
 	"airtide/internal/lab/result"
 	"airtide/test/results"
 )
@@ -251,14 +252,15 @@ func TestWarningsOfTheEngineAreListed(t *testing.T) {
 func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 	for _, colour := range []bool{false, true} {
 		r := reportOf(t, exactly(t))
-		r.Title = "\x1b]0;owned\a"
-		r.Source = "=cmd"
+		r.Title = "\x1b]0;owned\a\nforged title"
+		r.Source = "=cmd\nforged source"
 		r.Warnings = []string{"\x1b[2Jcleared"}
+		r.Claims = []report.Claim{{Name: "c", Says: "x", Where: "here\nforged place"}}
 		var out bytes.Buffer
 		if err := WriteText(&out, r, TextOptions{Colour: colour}); err != nil {
 			t.Fatal(err)
 		}
-		for _, bad := range []string{"\a", "\x1b]", "\x1b[2J"} {
+		for _, bad := range []string{"\a", "\x1b]", "\x1b[2J", "\nforged"} {
 			if strings.Contains(out.String(), bad) {
 				t.Errorf("%q is in %q", bad, out.String())
 			}
