@@ -183,7 +183,9 @@ func TestErrorsNameTheCause(t *testing.T) {
 		"size NaN x 0":     drawGoodput("png", figure.Options{WidthCm: math.NaN()}),
 		"9999 dpi":         drawGoodput("png", figure.Options{DPI: 9999}),
 		"million pixels":   drawGoodput("png", figure.Options{DPI: 2400, WidthCm: 100}),
-		"reading a result": func() error { return DrawRun(t.Context(), io.Discard, "png", t.TempDir(), figure.Options{}) },
+		"reading a result": func() error {
+			return DrawRun(t.Context(), io.Discard, "png", t.TempDir(), figure.Options{})
+		},
 	} {
 		if err := draw(); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("got %v, want %q", err, text)

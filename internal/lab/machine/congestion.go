@@ -56,8 +56,9 @@ func noCongestion(name string) error {
 		name, strings.ReplaceAll(available, " ", ", "), name)
 }
 
-// allowing serialises changes of the allowed congestion controls within this process. congestionLock
-// serialises processes. Every user may lock the file of the sysctl itself, so it is not locked.
+// allowing serialises changes of the allowed congestion controls within this process.
+// congestionLock serialises processes. Every user may lock the file of the sysctl itself, so it is
+// not locked.
 var allowing sync.Mutex
 
 // congestionLock is the lock file for changes of the allowed congestion controls.

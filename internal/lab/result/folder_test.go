@@ -240,7 +240,7 @@ func TestKilledLabLeavesNoLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = resume(t, f.Dir, nil)
-	says(t, err, "another airtide")
+	says(t, err, fmt.Sprintf("process %d", cmd.Process.Pid))
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,3 +1,3 @@
-// Package show prints reports and comparisons of results as text, CSV and JSON, and lists results as
-// text.
+// Package show prints reports and comparisons of results as text, CSV and JSON, and lists results
+// as text.
 package show
