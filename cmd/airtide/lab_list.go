@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,7 @@ func newLabList(t *terminal.Terminal) *cobra.Command {
 				e := p.Experiment
 				list.Experiments = append(list.Experiments, experiment{
 					name, e.Title, e.Source, len(p.Points), len(p.Runs),
-					int(p.Estimate(p.Runs, plan.Overhead).Seconds()),
+					int(p.Time(plan.Overhead).Round(time.Second).Seconds()),
 				})
 			}
 			var err error

@@ -19,6 +19,7 @@ func newLabRun(t *terminal.Terminal) *cobra.Command {
 	var (
 		root   resultsFlag
 		dryRun bool
+		part   partFlags
 		f      labFlags
 	)
 	cmd := &cobra.Command{
@@ -30,11 +31,16 @@ runs; finished runs stay as they are.
 
 A run during which the emulator fell behind real time is repeated and does not count. The exit
 status is 3 if a claim of the experiment is not held, also with --json and --quiet. A claim that is
-not decided does not change the exit status.`,
+not decided does not change the exit status.
+
+--point runs a part of an experiment: the points with these values of swept parameters. It can be
+given several times. --repeats changes the number of runs of each point. airtide lab resume runs the
+other points later.`,
 		Example: `  airtide lab run quickstart
   airtide lab run my.yaml --dry-run
   airtide lab run my.yaml -o /data/results
-  airtide lab run p1-fig9 --at-once 2`,
+  airtide lab run p1-fig9 --at-once 2
+  airtide lab run p1-fig8 --point "rtt=16 ms,system=ubuntu-9.10" --repeats 1`,
 		Args:              exactArgs("EXPERIMENT"),
 		ValidArgsFunction: completeExperiment,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,7 +48,14 @@ not decided does not change the exit status.`,
 			if err != nil {
 				return err
 			}
+			p, err = part.of(cmd.Context(), args[0], p)
+			if err != nil {
+				return err
+			}
 			if dryRun {
+				if f.given("at-once") {
+					p.Experiment.AtOnce = f.atOnce
+				}
 				if f.json {
 					return t.JSON(p)
 				}
@@ -54,9 +67,41 @@ not decided does not change the exit status.`,
 		},
 	}
 	root.register(cmd)
+	part.register(cmd)
 	f.register(cmd)
 	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "print the plan and its duration, and run nothing")
 	return cmd
+}
+
+// partFlags select a part of an experiment.
+type partFlags struct {
+	points  []string
+	repeats int
+	given   func(flag string) bool
+}
+
+func (f *partFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.points, "point", nil,
+		"run only the points with these values, as NAME=VALUE,NAME=VALUE; may be given several times")
+	cmd.Flags().IntVar(&f.repeats, "repeats", 0, "number of runs of each point (default: the experiment's)")
+	f.given = cmd.Flags().Changed
+}
+
+// of returns the selected part of a plan. A part that does not exist is misuse.
+func (f *partFlags) of(ctx context.Context, file string, p *plan.Plan) (*plan.Plan, error) {
+	var err error
+	flag := "repeats"
+	if f.given("repeats") {
+		p, err = p.Repeated(ctx, file, f.repeats)
+	}
+	if err == nil {
+		flag = "point"
+		p, err = p.Part(f.points)
+	}
+	if _, ok := errors.AsType[*plan.PartError](err); ok {
+		return nil, usageError{fmt.Errorf("--%s %w", flag, err)}
+	}
+	return p, err
 }
 
 // labFlags are the flags of the verbs that run an experiment.

@@ -14,8 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"airtide/experiments"
 	"airtide/internal/lab/figures"
 	"airtide/internal/lab/judge"
+	"airtide/internal/lab/plan"
 	"airtide/internal/lab/report"
 	"airtide/internal/lab/result"
 	"airtide/internal/lab/show"
@@ -31,6 +33,7 @@ func newLabShow(t *terminal.Terminal) *cobra.Command {
 		into, run   string
 		asJSON      jsonFlag
 		asCSV, each bool
+		asYAML      bool
 		formats     []string
 		grey        bool
 		theme       themeFlag
@@ -40,20 +43,28 @@ func newLabShow(t *terminal.Terminal) *cobra.Command {
 		Use:   "show RESULT",
 		Short: "Print the tables and claims of a result, draw its figures",
 		Long: `Prints the measurements of each point (mean, standard deviation, median, 95 % bootstrap interval
-over the repeats) and the claims: held, not held, or not decided by the existing runs. Of an
-unfinished result, the finished runs are shown.
+over the repeats) and the claims: held, not held, or not decided by the existing runs. The interval
+is widened to Student's for few repeats, and cut at 0. Of an unfinished result, the finished runs
+are shown.
 
 --figures DIR draws the figures of the experiment; with --run those of one run over time. The exit
-status is 3 if a claim is not held. A claim that is not decided does not change the exit status.`,
+status is 3 if a claim is not held. A claim that is not decided does not change the exit status.
+
+--yaml prints the file of the experiment: of one that comes with airtide, by its name, or of a
+result.`,
 		Example: `  airtide lab show quickstart
   airtide lab show quickstart --figures out
   airtide lab show quickstart --run r=1 --figures out
-  airtide lab show results/my/20260131-120000 --json`,
+  airtide lab show results/my/20260131-120000 --json
+  airtide lab show p1-fig8 --yaml > my.yaml`,
 		Args:              exactArgs("RESULT"),
 		ValidArgsFunction: completeResult,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := notBoth(bool(asJSON), asCSV); err != nil {
 				return err
+			}
+			if asYAML {
+				return printExperiment(t, root, args[0])
 			}
 			dir, err := root.find(args[0])
 			if err != nil {
@@ -119,9 +130,33 @@ status is 3 if a claim is not held. A claim that is not decided does not change 
 	fl.Var(units.NumberFlag(&o.WidthCm), "width", "width of figures in cm (default 16)")
 	asJSON.register(fl, "print as JSON")
 	fl.BoolVar(&asCSV, "csv", false, "print as CSV")
+	fl.BoolVar(&asYAML, "yaml", false, "print the experiment's file")
+	cmd.MarkFlagsMutuallyExclusive("yaml", "json")
+	cmd.MarkFlagsMutuallyExclusive("yaml", "csv")
+	cmd.MarkFlagsMutuallyExclusive("yaml", "figures")
 	fl.BoolVar(&each, "each", false, "also print the values by flow or terminal")
 	_ = cmd.MarkFlagDirname("figures")
 	return cmd
+}
+
+// printExperiment prints the file of an experiment that comes with airtide, or of a result.
+func printExperiment(t *terminal.Terminal, root resultsFlag, arg string) error {
+	if slices.Contains(plan.Experiments(), strings.TrimSuffix(arg, experiments.Ending)) {
+		text, err := plan.Text(arg)
+		if err != nil {
+			return err
+		}
+		return t.Print(text)
+	}
+	dir, err := root.find(arg)
+	if err != nil {
+		return fmt.Errorf("%w (airtide lab list shows the experiments that come with airtide)", err)
+	}
+	text, err := result.Text(dir)
+	if err != nil {
+		return err
+	}
+	return t.Print(text)
 }
 
 func notBoth(asJSON, asCSV bool) error {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"airtide/experiments"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 	"airtide/internal/view/terminal"
@@ -84,6 +85,61 @@ func TestLabPlansWithoutRunning(t *testing.T) {
 	if out := mustRun(t, "lab", "list", "-o", dir); !strings.Contains(out, "quickstart") ||
 		!strings.Contains(out, "p1-fig7") {
 		t.Errorf("the list is\n%s", out)
+	}
+}
+
+func TestAPartOfAnExperimentIsPlanned(t *testing.T) {
+	out := mustRun(t, "lab", "run", "p1-fig8", "--point", "rtt=16 ms,system=ubuntu-9.10", "--repeats", "1", "--dry-run")
+	for _, want := range []string{"x 1 repeat = 2 runs", "point       rtt=16ms,system=ubuntu-9.10,direction=forward"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	for flag, want := range map[string]string{
+		"--point=rt=16 ms": "did you mean rtt?", "--point=rtt=1": "16 ms", "--repeats=0": "1 to 1000",
+	} {
+		_, stderr, status := run(t, "lab", "run", "p1-fig8", "--dry-run", flag)
+		if status != statusMisuse || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, %s", flag, status, stderr)
+		}
+	}
+}
+
+// The time of all runs takes into account that some run at the same time.
+func TestListAndPlanNameTheSameTime(t *testing.T) {
+	var list struct {
+		Experiments []struct {
+			Name  string `json:"name"`
+			TimeS int    `json:"time_s"`
+		}
+	}
+	if err := json.Unmarshal([]byte(mustRun(t, "lab", "list", "--json", "-o", t.TempDir())), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list.Experiments {
+		if e.Name != "p1-fig8" {
+			continue
+		}
+		want := "some " + (time.Duration(e.TimeS) * time.Second).String()
+		if out := mustRun(t, "lab", "run", e.Name, "--dry-run"); !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}
+
+func TestTheTextOfAnExperimentIsShown(t *testing.T) {
+	want, err := experiments.Read("quickstart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := mustRun(t, "lab", "show", "quickstart", "--yaml"); out != string(want) {
+		t.Errorf("got %s", out)
+	}
+	if out := mustRun(t, "lab", "show", resultOf(t, [2]float64{18, 18.1}), "--yaml"); out != judgedExperiment {
+		t.Errorf("of a result: got %s", out)
+	}
+	if _, stderr, status := run(t, "lab", "show", "quickstart", "--yaml", "--json"); status != statusMisuse {
+		t.Errorf("status %d: %s", status, stderr)
 	}
 }
 

@@ -29,7 +29,7 @@ type windowSharing struct {
 // address.
 type sharedConnection struct {
 	ways [2]sharedWay
-	// segmentBytes is the most payload that a packet had.
+	// segmentBytes is the largest payload of a packet.
 	segmentBytes int
 	seenNs       int64
 	dataNs       int64
@@ -43,17 +43,18 @@ type sharedWay struct {
 }
 
 const (
-	// sendingNs is how long a connection counts after it last carried data.
+	// A connection counts as sending for sendingNs after its last data.
 	sendingNs = 1e9
-	// countEveryNs is how often the connections are counted.
+	// countEveryNs is the time between two counts of the connections. A count at each packet would
+	// cost a pass over all of them.
 	countEveryNs = 100e6
-	// forgetNs is the silence after which a connection may be forgotten if there are maxShared.
+	// With maxShared connections, one without a packet for forgetNs makes space for a new one.
 	forgetNs  = 10e9
 	maxShared = 4096
 	// unknownSegment is the assumed payload of a segment before the first data: an Ethernet frame
 	// with TCP timestamps.
 	unknownSegment = 1448
-	// maxShift is the greatest factor's (RFC 7323 section 2.3).
+	// maxShift is the largest shift of the window scale option (RFC 7323 section 2.3).
 	maxShift = 14
 )
 

@@ -29,7 +29,7 @@ type loop struct {
 	coalesce  bool
 	quantumNs int64
 
-	epoll, bell int // bell is the descriptor that wakes the loop for an order
+	epoll, wakeup int // wakeup is an eventfd: an order wakes the sleeping loop
 	// withoutPwait2 is a kernel before 5.11.
 	withoutPwait2 bool
 	held          []*port // not read because their station's queue is full
@@ -75,7 +75,7 @@ func (l *loop) open() (err error) {
 	if err != nil {
 		return fmt.Errorf("opening epoll: %w", err)
 	}
-	l.bell, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
+	l.wakeup, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
 	if err != nil {
 		return fmt.Errorf("opening an event descriptor: %w", err)
 	}
@@ -84,7 +84,7 @@ func (l *loop) open() (err error) {
 	l.buffer = make([]byte, headroom+1<<16+slotBytes)
 	l.spare.memory = new([slotBytes]byte)
 	if err := unix.EpollCtl(
-		l.epoll, unix.EPOLL_CTL_ADD, l.bell, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: -1},
+		l.epoll, unix.EPOLL_CTL_ADD, l.wakeup, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: -1},
 	); err != nil {
 		return fmt.Errorf("watching the event descriptor: %w", err)
 	}
@@ -103,7 +103,7 @@ func (l *loop) open() (err error) {
 
 func (l *loop) close() {
 	_ = unix.Close(l.epoll)
-	_ = unix.Close(l.bell)
+	_ = unix.Close(l.wakeup)
 }
 
 // run works until it is ordered to stop or a port fails.
@@ -153,16 +153,16 @@ func (l *loop) wait() {
 		if fd := l.events[i].Fd; fd >= 0 {
 			l.receive(l.ports[fd])
 		} else {
-			l.silence()
+			l.drainWakeup()
 		}
 	}
 }
 
-// silence makes the bell wait for the next order. The order that it rang for may have been executed
-// before: a bell that rings on would keep the loop from sleeping.
-func (l *loop) silence() {
+// drainWakeup empties the eventfd. Otherwise, epoll would return at once for ever. The order may
+// have been executed before.
+func (l *loop) drainWakeup() {
 	var count [8]byte
-	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(l.bell), uintptr(unsafe.Pointer(&count)), uintptr(len(count)))
+	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(l.wakeup), uintptr(unsafe.Pointer(&count)), uintptr(len(count)))
 }
 
 // sleep waits for a port, at most for the given time. It uses a system call that the runtime knows,
@@ -295,7 +295,7 @@ func (l *loop) command(order int32) bool {
 func (l *loop) ring() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
-	_, _ = unix.Write(l.bell, one[:])
+	_, _ = unix.Write(l.wakeup, one[:])
 }
 
 // callbacks returns the functions that the world may call.

@@ -178,7 +178,7 @@ func TestTheLoopDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// An order can be executed before its bell has rung. Then the bell wakes the loop once, not for
+// An order can be executed before its wake-up. Then the wake-up wakes the loop once, not for
 // ever.
 func TestABellOfAnExecutedOrderWakesTheLoopOnce(t *testing.T) {
 	for _, withoutPwait2 := range []bool{false, true} {

@@ -13,6 +13,7 @@ import (
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/report"
 	"airtide/internal/lab/result"
+	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
 
@@ -240,7 +241,7 @@ func (s *selection) note(c *chart, f plan.Figure) string {
 			most = max(most, p.Runs)
 		}
 	}
-	runs := fmt.Sprintf("%d runs", most)
+	runs := units.Count(most, "run")
 	if fewest != most {
 		runs = fmt.Sprintf("%d to %d runs", fewest, most)
 	}

@@ -178,11 +178,11 @@ func TestErrorsNameTheCause(t *testing.T) {
 		"has none of this name, it has: goodput, airtime": func() error {
 			return Draw(t.Context(), io.Discard, "png", r, "nothing", figure.Options{})
 		},
-		"unknown format":   drawGoodput("bmp", figure.Options{}),
-		"1 x ":             drawGoodput("png", figure.Options{WidthCm: 1}),
-		"size NaN x 0":     drawGoodput("png", figure.Options{WidthCm: math.NaN()}),
-		"9999 dpi":         drawGoodput("png", figure.Options{DPI: 9999}),
-		"million pixels":   drawGoodput("png", figure.Options{DPI: 2400, WidthCm: 100}),
+		"unknown format": drawGoodput("bmp", figure.Options{}),
+		"1 x ":           drawGoodput("png", figure.Options{WidthCm: 1}),
+		"size NaN x 0":   drawGoodput("png", figure.Options{WidthCm: math.NaN()}),
+		"9999 dpi":       drawGoodput("png", figure.Options{DPI: 9999}),
+		"million pixels": drawGoodput("png", figure.Options{DPI: 2400, WidthCm: 100}),
 		"reading a result": func() error {
 			return DrawRun(t.Context(), io.Discard, "png", t.TempDir(), figure.Options{})
 		},

@@ -35,7 +35,7 @@ func (s *selection) plotted(ctx context.Context, f plan.Figure) (*chart, error) 
 		return nil, fmt.Errorf("run %s: %w", run.Run, err)
 	}
 	drawn.Title = cmp.Or(f.Title, s.Title)
-	note := fmt.Sprintf("repeat %d", run.Repeat)
+	note := "run " + run.Run
 	if drawn.Note != "" {
 		note += "; " + drawn.Note
 	}

@@ -57,13 +57,20 @@ func (s *selection) runsWith(settings []plan.Setting) []*result.Result {
 	return runs
 }
 
-// firstWith returns the run of the lowest repeat with the given settings; nil if none is finished.
+// firstWith returns the run of the lowest repeat with the given settings, at the first of their
+// points in the order of the sweep; nil if none is finished.
 func (s *selection) firstWith(settings []plan.Setting) *result.Result {
 	runs := s.runsWith(settings)
 	if len(runs) == 0 {
 		return nil
 	}
-	return slices.MinFunc(runs, func(a, b *result.Result) int { return cmp.Compare(a.Repeat, b.Repeat) })
+	place := map[string]int{}
+	for i, p := range s.points {
+		place[p.ID] = i
+	}
+	return slices.MinFunc(runs, func(a, b *result.Result) int {
+		return cmp.Or(cmp.Compare(place[a.Point], place[b.Point]), cmp.Compare(a.Repeat, b.Repeat))
+	})
 }
 
 // values returns the values of a swept parameter, in the order of the file.

@@ -90,8 +90,13 @@ func (t *timeline) series(
 
 func (t *timeline) note() string {
 	parts := []string{"one run each"}
-	if len(t.repeats) == 1 {
-		parts[0] = fmt.Sprintf("repeat %d", t.repeats[0])
+	switch {
+	case len(t.read) == 1:
+		for run := range t.read {
+			parts[0] = "run " + run.Run
+		}
+	case len(t.repeats) == 1:
+		parts[0] = fmt.Sprintf("repeat %d of each point", t.repeats[0])
 	}
 	if t.warmup > 0 {
 		parts = append(parts, warmupNote(t.warmup))

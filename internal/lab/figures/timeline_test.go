@@ -121,7 +121,7 @@ func TestTimelinesAreOfTheRecordingsOfRuns(t *testing.T) {
 	o := figure.Options{DPI: 100}
 	p := drawn(t, r, "both", o)
 	has(t, p, "Both at 20 ms", "time (s)", "window (packets)", "goodput (Mbit/s)", "reno", "cubic",
-		"repeat 1; measurements begin at 1 s")
+		"repeat 1 of each point; measurements begin at 1 s")
 	p.CheckLayout(t)
 	has(t, drawn(t, r, "k", o), "k (s)", "Windows over time")
 	windows := chartOf(t, r, figureNamed(t, r, "both")).panelsOf()[0].Series
@@ -163,7 +163,7 @@ func capturePackets(t *testing.T, path string) {
 func TestTimelineMayBeAPlotOfARecordingOrACapture(t *testing.T) {
 	r := reportOf(t, timelineScene(t))
 	p := drawn(t, r, "plotted", figure.Options{DPI: 100})
-	has(t, p, "As in the paper", "ca_state, error code", "cwnd (packets)", "repeat 1")
+	has(t, p, "As in the paper", "ca_state, error code", "cwnd (packets)", "run ")
 	p.CheckLayout(t)
 	greatest := 0.0
 	for _, s := range chartOf(t, r, figureNamed(t, r, "plotted")).panelsOf()[0].Series {

@@ -119,3 +119,19 @@ func TestWhatCannotBeSaidIsNullInJSON(t *testing.T) {
 		t.Errorf("a parameter came back from %s as %+v, %v", b, back, err)
 	}
 }
+
+// Counts are not negative, and so are the intervals of their means.
+func TestIntervalsOfCountsAreNotNegative(t *testing.T) {
+	for _, values := range [][]float64{{7, 32}, {0, 5000}, {0, 0, 1}} {
+		s := Summarise(values, 1)
+		if s.Interval.Low != 0 || s.Interval.High <= s.Mean {
+			t.Errorf("%v: %+v", values, s)
+		}
+	}
+	if s := Summarise([]float64{-1, 1}, 1); s.Interval.Low >= -1 {
+		t.Errorf("values of both signs: %+v", s)
+	}
+	if s := Summarise([]float64{3}, 1); !math.IsNaN(s.Interval.Low) {
+		t.Errorf("a single value: %+v", s)
+	}
+}

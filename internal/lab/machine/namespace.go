@@ -129,8 +129,8 @@ func enter(namespace string) error {
 	return nil
 }
 
-// home identifies the initial network namespace of this process.
-var home = func() (st unix.Stat_t) {
+// initialNamespace identifies the network namespace in which this process began.
+var initialNamespace = func() (st unix.Stat_t) {
 	_ = unix.Stat(ownNamespace, &st) // fails only in a kernel without namespaces
 	return st
 }()
@@ -151,7 +151,7 @@ func open(namespace string) (int, error) {
 		unix.Close(fd)
 		return -1, fmt.Errorf("reading network namespace %s: %w", namespace, err)
 	}
-	if st.Ino == home.Ino && st.Dev == home.Dev {
+	if st.Ino == initialNamespace.Ino && st.Dev == initialNamespace.Dev {
 		unix.Close(fd)
 		return -1, fmt.Errorf("network namespace %s is the computer's own: a machine needs one to itself", namespace)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"airtide/internal/cell/medium"
+	"airtide/internal/units"
 )
 
 // Standard is a generation of IEEE 802.11, named by its letters.
@@ -118,7 +119,7 @@ func (r *Radio) phy(rate Rate) (medium.PHY, error) {
 		what += fmt.Sprintf(" at %d MHz", r.Width)
 	}
 	if r.Streams != 0 {
-		what += fmt.Sprintf(" with %d streams", r.Streams)
+		what += " with " + units.Count(r.Streams, "stream")
 	}
 	if r.GuardInterval != 0 {
 		what += fmt.Sprintf(" with a guard interval of %s", r.GuardInterval)

@@ -79,14 +79,14 @@ func (out *printer) experiment(p *Plan) {
 // runs prints the number of runs, their time, and the points.
 func (out *printer) runs(p *Plan, overhead time.Duration) {
 	e, first := p.Experiment, p.Points[0].Setup
-	out.row("points", fmt.Sprint(len(p.Points)),
-		fmt.Sprintf("x %d repeats = %d runs, in randomised rounds", e.Repeats, len(p.Runs)))
+	out.row("points", fmt.Sprint(len(p.Points)), fmt.Sprintf("x %s = %s, in randomised rounds",
+		units.Count(e.Repeats, "repeat"), units.Count(len(p.Runs), "run")))
 	atOnce := max(1, e.AtOnce)
 	each := fmt.Sprintf("%s and %s overhead each", first.Duration, overhead)
 	if atOnce > 1 {
 		each += fmt.Sprintf(", %d at a time", atOnce)
 	}
-	out.row("time", "some "+(p.Estimate(p.Runs, overhead)/time.Duration(atOnce)).Round(time.Second).String(), each)
+	out.row("time", "some "+p.Time(overhead).Round(time.Second).String(), each)
 	for i, point := range p.Points {
 		if i == shownPoints {
 			out.row("", fmt.Sprintf("and %d more", len(p.Points)-i))

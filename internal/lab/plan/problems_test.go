@@ -39,7 +39,6 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"unit in other letters", "phy_rate: 65 Mbit/s", "phy_rate: 65 mbit",
 			`found "65 mbit", expected a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as 54 Mbit/s (did you mean 65 ` +
-				`` +
 				`Mbit/s?)`,
 		},
 		{
@@ -54,25 +53,22 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"impossible rate", "phy_rate: 65 Mbit/s\n", "phy_rate: 66 Mbit/s\n",
 			`whole.yaml:18:17: terminals.tablet.radio.phy_rate: found "66 Mbit/s", expected a PHY rate of 802.11n at ` +
-				`` +
-				`20 MHz with 1 streams with a guard interval of 800 ns: 6.5, 13, 19.5, 26, 39, 52, 58.5, 65 Mbit/s`,
+				`20 MHz with 1 stream with a guard interval of 800 ns: 6.5, 13, 19.5, 26, 39, 52, 58.5, 65 Mbit/s`,
 		},
 		{
 			"impossible rate of many", "profile: pixel4",
 			"profile: pixel4\n    radio: {phy_rate: 870 Mbit/s, width: 0, streams: 0}",
 			`whole.yaml:11:23: terminals.phone.radio.phy_rate: found "870 Mbit/s", expected a PHY rate of 802.11ac: ` +
-				`` +
 				`the nearest are 864, 866.7, 877.5, 900 Mbit/s`,
 		},
 		{
 			"width that does not exist", "width: 20", "width: 30",
-			`expected an existing mode: there is no 802.11n at 30 MHz with 1 streams with a guard interval of ` +
+			`expected an existing mode: there is no 802.11n at 30 MHz with 1 stream with a guard interval of ` +
 				`800 ns`,
 		},
 		{
 			"standard in the wrong band", "cell:\n", "cell:\n  band: 2.4 GHz\n",
 			`terminals.phone.radio.standard: found 802.11ac, expected a standard that exists at 2.4 GHz, the band of ` +
-				`` +
 				`the cell (cell.band)`,
 		},
 		{
@@ -121,20 +117,17 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"short preamble of another standard", "queue: 500 packets", "short_preamble: true",
 			`terminals.tablet.radio.short_preamble: found a short preamble for 802.11n, expected none: only 802.11b ` +
-				`` +
 				`has two`,
 		},
 		{
 			"no standard", "    profile: pixel4\n", "",
 			`terminals.phone.radio: found no 802.11 standard, expected radio.standard here, in the profile or under ` +
-				`` +
 				`cell, or link: ethernet`,
 		},
 		{
 			"unknown profile", "profile: pixel4", "profile: pixle4",
 			`whole.yaml:10:14: terminals.phone.profile: found "pixle4", expected one of: android-x86-2010, ` +
 				`beagleboard, linux-today, nexus7-2012, nexus7-2013, pixel4, pixel5, ubuntu-9.10, windows7 (did you ` +
-				`` +
 				`mean pixel4?)`,
 		},
 		{
@@ -226,7 +219,6 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"kernel figure without recording", "record: {tcp: all", "record: {tcp: server",
 			`measure.cwnd.quantity: found max_cwnd of phone, whose kernel is not recorded, expected record.tcp with ` +
-				`` +
 				`it`,
 		},
 		{
@@ -335,7 +327,6 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"unknown kind of congestion control", "kind: cubic_rtt", "kind: cubic_rrt",
 			`congestion_controls.fair.kind: found "cubic_rrt", expected one of: cubic_plain, cubic_rttk, cubic_rtt, ` +
-				`` +
 				`cubic_bound, compound (did you mean cubic_rtt?)`,
 		},
 		{

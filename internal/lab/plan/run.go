@@ -101,7 +101,12 @@ const MaxAtOnce = 64
 // MaxRuns limits the runs of an experiment. It is far above what a machine can run in a month.
 const MaxRuns = 100_000
 
-// Estimate returns the expected time of some runs.
+// Time returns the expected time of all runs, some of them at a time.
+func (p *Plan) Time(overhead time.Duration) time.Duration {
+	return p.Estimate(p.Runs, overhead) / time.Duration(max(1, p.Experiment.AtOnce))
+}
+
+// Estimate returns the expected time of some runs, one after another.
 func (p *Plan) Estimate(of []Run, overhead time.Duration) time.Duration {
 	var sum time.Duration
 	for _, r := range of {

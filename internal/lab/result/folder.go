@@ -93,6 +93,15 @@ func (f *Folder) writePlan() error {
 // bytes. plan.Read has its own limit and says more.
 const maxExperiment = 1 << 20
 
+// Text returns the text of a result's experiment.
+func Text(dir string) ([]byte, error) {
+	text, err := file.Read(filepath.Join(dir, experimentFile), maxExperiment)
+	if err != nil {
+		return nil, fmt.Errorf("reading the experiment of a result: %w", err)
+	}
+	return text, nil
+}
+
 // Open opens a result for reading. A lab may still write into it.
 func Open(ctx context.Context, dir string) (*Folder, error) {
 	path := filepath.Join(dir, experimentFile)

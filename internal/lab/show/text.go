@@ -132,6 +132,9 @@ func writeMeasurement(out io.Writer, r *report.Report, i int, name string, o Tex
 	}
 	t.Columns = append(t.Columns, numbers...)
 	for _, p := range r.Points {
+		if p.Runs == 0 && r.Runs.Finished > 0 {
+			continue // the list of missing runs has it
+		}
 		m := p.Measurements[i]
 		row := texts(&p)
 		if each {

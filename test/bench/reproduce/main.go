@@ -86,7 +86,7 @@ func reproduce(ctx context.Context, lab *benchlab.Lab, pages, only string, run b
 // estimate returns the time of all runs of the experiments on an idle machine.
 func estimate(all []*plan.Plan) (sum time.Duration) {
 	for _, e := range all {
-		sum += e.Estimate(e.Runs, plan.Overhead) / time.Duration(max(1, e.Experiment.AtOnce))
+		sum += e.Time(plan.Overhead)
 	}
 	return sum
 }

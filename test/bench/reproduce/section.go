@@ -8,6 +8,7 @@ import (
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/report"
+	"airtide/internal/units"
 	"airtide/test/bench/benchlab"
 )
 
@@ -39,7 +40,7 @@ func section(e *plan.Plan, r *report.Report, machine string, paper bool) string 
 		e.Experiment.Name, e.Experiment.Title, e.Experiment.Source, wrapped(e.Experiment.Notes))
 	fmt.Fprintf(&b, "%s; %d of %d runs", machine, r.Runs.Finished, r.Runs.Planned)
 	if n := len(r.Runs.Failures); n > 0 {
-		fmt.Fprintf(&b, ", %d attempts did not count", n)
+		fmt.Fprintf(&b, ", %s did not count", units.Count(n, "attempt"))
 	}
 	b.WriteString(".\n")
 	for _, w := range r.Warnings {
