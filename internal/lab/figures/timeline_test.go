@@ -163,7 +163,7 @@ func capturePackets(t *testing.T, path string) {
 func TestTimelineMayBeAPlotOfARecordingOrACapture(t *testing.T) {
 	r := reportOf(t, timelineScene(t))
 	p := drawn(t, r, "plotted", figure.Options{DPI: 100})
-	has(t, p, "As in the paper", "ca_state, error code", "cwnd (packets)", "run ")
+	has(t, p, "As in the paper", "ca_state, error code", "cwnd (packets)", "run rtt=20ms,congestion=reno,r=1")
 	p.CheckLayout(t)
 	greatest := 0.0
 	for _, s := range chartOf(t, r, figureNamed(t, r, "plotted")).panelsOf()[0].Series {

@@ -74,7 +74,8 @@ func (p *Plan) settings(text string) ([]Setting, error) {
 	var all []Setting
 	for item := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(item, "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		name = strings.TrimSpace(name)
+		value = strings.TrimSpace(value)
 		i := slices.Index(names, name)
 		switch {
 		case i < 0:
