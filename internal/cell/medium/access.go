@@ -140,7 +140,8 @@ type contender struct {
 }
 
 // countedInStep is the accessNs of a contender with something to send that counts together with
-// others.
+// others. Its step knows the time. The value is above every time, so that the search for the next
+// contender passes over it, and below never, so that it still counts as waiting.
 const countedInStep = never - 2
 
 func newContender(a Access, c *Config) contender {

@@ -17,8 +17,12 @@ const (
 	// targetShare is the wanted share of transmissions among idle slots and transmissions. At 0.1
 	// idle slots and collisions of PPDUs of 1 ms cost about the same.
 	targetShare = 0.1
-	// changeAfter is the number of transmissions between two changes of the window.
+	// changeAfter is the number of transmissions between two changes of the window. The share is
+	// estimated from them: with fewer, chance would move the window; with many more, it would
+	// follow a change of the load too late.
 	changeAfter = 16
+	// leastWindow is CWmin of best effort. Below it, stations would be bolder than the standard
+	// permits.
 	leastWindow = 15
 )
 

@@ -25,23 +25,33 @@ const (
 
 // Sizes in bytes (9.3).
 const (
-	ackBytes           = 14
-	blockAckReqBytes   = 24
-	blockAckBytes      = 32 // compressed, with a bitmap of 64 frames
-	blockAckBytes256   = 56
-	legacyHeaderBytes  = 24
-	qosHeaderBytes     = 26
-	fcsBytes           = 4
-	llcSnapBytes       = 8
-	delimiterBytes     = 4
-	legacyMaxPSDU      = 4095
-	htMaxAMPDU         = 65535
-	vhtMaxAMPDU        = 1048575
-	heMaxAMPDU         = 6500631
-	window             = 64 // frames of a BlockAck agreement
-	windowHE           = MostFrames
-	vhtSIGBNs          = 4000
-	heTrainingUsefulNs = 6400 // of the training symbols of half length that HE uses with short guard intervals
+	ackBytes          = 14
+	blockAckReqBytes  = 24
+	blockAckBytes     = 32 // compressed, with a bitmap of 64 frames
+	blockAckBytes256  = 56
+	legacyHeaderBytes = 24
+	qosHeaderBytes    = 26
+	fcsBytes          = 4
+	llcSnapBytes      = 8
+	delimiterBytes    = 4
+	legacyMaxPSDU     = 4095    // the LENGTH field of SIGNAL has 12 bits
+	htMaxAMPDU        = 65535   // the length exponent of HT ends at 2^16 - 1
+	vhtMaxAMPDU       = 1048575 // of VHT at 2^20 - 1
+	heMaxAMPDU        = 6500631 // HE: by the longest PPDU at its highest rate (table 27-61)
+)
+
+// Frames of a BlockAck agreement: the bits of its compressed bitmap.
+const (
+	window   = 64
+	windowHE = MostFrames
+)
+
+// Times in ns.
+const (
+	vhtSIGBNs = 4000
+	// heTrainingUsefulNs is the useful part of HE's training symbols. They have half length with
+	// short guard intervals.
+	heTrainingUsefulNs = 6400
 )
 
 func dsssPreambleNs(kbps int, short bool) int64 {

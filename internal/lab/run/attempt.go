@@ -104,7 +104,9 @@ func (a *attempt) try(ctx context.Context) (*result.Result, error) {
 	if err == nil {
 		err = errors.Join(stopErrors...)
 	}
-	a.result.Ended = time.Now()
+	// The wall clock may have been set back during the run, and a result that ends before it starts
+	// is refused.
+	a.result.Ended = a.result.Started.Add(time.Since(a.result.Started))
 	a.describe()
 	if err != nil {
 		return a.result, err

@@ -147,6 +147,51 @@ func TestAWorkloadThatDiesFailsItsRunAlone(t *testing.T) {
 	}
 }
 
+// The engine of a run stands still for longer than the limit of lateness, and goes on.
+func TestARunWhoseEngineStoodStillIsRepeated(t *testing.T) {
+	o := newLab(t)
+	o.LagLimit = 500 * time.Millisecond
+	const pause = 3 * time.Second
+	stopped := false
+	o.Progress = func(p Progress) {
+		if stopped || p.Elapsed < 300*time.Millisecond {
+			return
+		}
+		stopped = true
+		for _, pid := range engines(t) {
+			_ = unix.Kill(pid, unix.SIGSTOP)
+			time.AfterFunc(pause, func() { _ = unix.Kill(pid, unix.SIGCONT) })
+		}
+	}
+	one := strings.Replace(small, "repeats: 2", "repeats: 1", 1)
+	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, one), o)
+	if err != nil || outcome.Finished != 1 {
+		t.Fatalf("outcome %+v, error %v", outcome, err)
+	}
+	f, err := result.Open(t.Context(), outcome.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failures, err := f.Failures(t.Context())
+	if err != nil || len(failures) == 0 {
+		t.Errorf("the run beside the stopped engine counts: failures %+v, %v", failures, err)
+	}
+}
+
+// engines returns the processes below this one that run the same program.
+func engines(t *testing.T) (pids []int) {
+	own, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		t.Error(err)
+	}
+	for _, pid := range descendants(t, os.Getpid()) {
+		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && exe == own {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 func TestAFullDiskKeepsFinishedRuns(t *testing.T) {
 	o := newLab(t)
 	root := t.TempDir()
