@@ -31,8 +31,8 @@ func BenchmarkWorld(b *testing.B) {
 	}
 }
 
-// BenchmarkObserve is what a status of 64 stations costs the engine's thread, and BenchmarkEncode
-// the one beside it.
+// BenchmarkObserve measures the cost of a status of 64 stations for the engine's thread, and
+// BenchmarkEncode the cost for the thread beside it.
 func BenchmarkObserve(b *testing.B) {
 	d := busy(b)
 	b.ReportAllocs()

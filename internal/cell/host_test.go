@@ -128,7 +128,7 @@ func (c *Cell) status(tb testing.TB) *Status {
 	return s
 }
 
-// iperf3 is what its JSON says of the end.
+// iperf3 is the end of its JSON report.
 type iperf3 struct {
 	End struct {
 		Sent     struct{ Bytes int64 } `json:"sum_sent"`

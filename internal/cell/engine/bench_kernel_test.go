@@ -200,8 +200,8 @@ func BenchmarkDelay(b *testing.B) {
 	}
 }
 
-// processorTime is what the host of a virtual machine has given to others of the processors' time
-// (proc_stat(5)), and all of it.
+// processorTime returns the processor time that the host of a virtual machine has given to others
+// (proc_stat(5)), and the whole processor time.
 func processorTime(b *testing.B) (stolen, all float64) {
 	b.Helper()
 	text, err := os.ReadFile("/proc/stat")

@@ -94,7 +94,7 @@ func (b *bench) carry(from string) {
 	b.flushAll()
 }
 
-// receiveAll is what a device got.
+// receiveAll reads all packets that wait at a device.
 func (b *bench) receiveAll(at string) (headers []virtio, packets [][]byte) {
 	for {
 		n, err := unix.Read(b.devices[at], b.read)

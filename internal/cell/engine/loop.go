@@ -35,7 +35,7 @@ type loop struct {
 	held          []*port // not read because their station's queue is full
 	dirty         []*port // with gathered packets
 	refusing      []*port // whose device refuses packets
-	spare         slot    // what is read when the pool is empty
+	spare         slot    // takes a packet when the pool is empty
 	buffer        []byte  // a super-packet
 	iov           [maxGather]unix.Iovec
 	events        [64]unix.EpollEvent

@@ -44,8 +44,8 @@ type lineCounts struct {
 	flows   map[uint32]bool
 }
 
-// lane is one direction: what waits for its transmission, and what is on the way. Both are in order
-// of time.
+// lane is one direction, with its waiting packets and its packets on the way. Both are in order of
+// time.
 type lane struct {
 	waiting, flying ring
 	freeNs          int64 // when the transmission under way ends

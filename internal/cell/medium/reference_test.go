@@ -48,7 +48,7 @@ func (r *reference) config() Config {
 	return c
 }
 
-// outcome is what a row gives here, means over seeds.
+// outcome holds the results of a row, means over seeds.
 type outcome struct {
 	goodput     float64
 	deviation   float64 // standard deviation of one run's goodput

@@ -24,8 +24,8 @@ func TestCountingTogetherIsCountingApart(t *testing.T) {
 	}
 }
 
-// digest is what happens in a cell of some kind, as a hash, and whether contenders may count
-// together in it.
+// digest returns a hash of all events in a cell of some kind. grouped reports whether contenders
+// may count together in it.
 func digest(t *testing.T, s int, apart bool) (hash uint64, grouped bool) {
 	t.Helper()
 	g54 := must(Legacy(Std11g, 54))

@@ -28,8 +28,8 @@ flows:
 record: {packets: all}
 `
 
-// lackingMachine hides what the machine is to lack, in a mount namespace of this process, and
-// prints the preflight.
+// lackingMachine hides parts of the machine in a mount namespace of this process and prints the
+// preflight.
 func lackingMachine(lacks string) {
 	fail := func(err error) {
 		if err != nil {

@@ -31,7 +31,7 @@ func fast(protocol plan.Protocol) *flow {
 	return f
 }
 
-// after is what stands behind an option.
+// after returns the argument behind an option.
 func after(args []string, option string) string {
 	if i := slices.Index(args, option); i >= 0 && i+1 < len(args) {
 		return args[i+1]
