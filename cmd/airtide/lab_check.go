@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -71,6 +73,9 @@ func printChecks(
 	failed := false
 	for _, file := range files {
 		one, contents, err := check(file)
+		if errors.Is(err, context.Canceled) {
+			return err
+		}
 		all = append(all, one)
 		if err == nil {
 			fmt.Fprintf(&b, "%s: valid, %s\n", file, contents)

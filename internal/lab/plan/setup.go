@@ -144,9 +144,9 @@ func (d directory) machines(names Names) []string {
 }
 
 // A plan holds the setups of all points in memory. Its size counts them in steps of a line, which
-// have about 100 bytes. maxSize keeps a plan below about 200 MB.
+// have about 100 bytes. maxSize keeps a plan below 200 MB.
 const (
-	maxSize      = 2_000_000
+	maxSize      = 1_000_000
 	terminalSize = 10
 	flowSize     = 5
 )
