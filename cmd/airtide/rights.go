@@ -100,20 +100,7 @@ func tuningRights(command bool) privilege.Needs {
 
 // hubRights are those of a hub, which holds one open socket: the system calls of Go's runtime, and
 // those that receive, send and print.
-func hubRights() privilege.Needs {
-	return privilege.Needs{Caller: true, Only: []string{
-		"recvfrom", "recvmsg", "recvmmsg", "sendto", "sendmsg", "sendmmsg", "getsockname", "getsockopt", "setsockopt",
-		"shutdown", "read", "write", "writev", "close", "fcntl", "fstat", "lseek", "ioctl", "dup", "dup3", "pipe2",
-		"openat", "newfstatat", "readlinkat", // confined to no file at all where there is Landlock
-		"epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_wait", "eventfd2", "poll", "ppoll",
-		"futex", "nanosleep", "clock_nanosleep", "clock_gettime", "gettimeofday", "timer_create", "timer_settime",
-		"timer_delete", "setitimer", "sched_yield", "sched_getaffinity", "clone", "clone3", "set_robust_list", "rseq",
-		"arch_prctl", "set_tid_address", "gettid", "getpid", "tgkill", "tkill", "kill", "exit", "exit_group",
-		"mmap", "munmap", "mremap", "madvise", "mprotect", "mincore", "brk", "membarrier", "getrandom", "restart_syscall",
-		"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "prlimit64", "getrlimit", "uname",
-		"getuid", "geteuid", "getgid", "getegid", "sysinfo", "prctl",
-	}}
-}
+func hubRights() privilege.Needs { return privilege.Needs{Caller: true, Relay: true} }
 
 // readerRights are those of a verb that only reads and writes files. Files of other users stay
 // open to root, as before.

@@ -20,8 +20,8 @@ type Needs struct {
 	Capabilities []int
 	// Calls are the system calls that are kept, beyond those of every process.
 	Calls []Call
-	// Only lists all allowed system calls. It replaces Calls if it is not nil.
-	Only []string
+	// Relay allows only the system calls of a process that relays datagrams. It replaces Calls.
+	Relay bool
 	// Caller makes the process that of the user who called sudo, with the kept capabilities.
 	Caller bool
 }

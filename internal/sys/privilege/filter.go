@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"unsafe"
 
-	"github.com/elastic/go-seccomp-bpf"
-	"github.com/elastic/go-seccomp-bpf/arch"
+	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -23,74 +23,86 @@ const (
 	BorrowDescriptors             // takes descriptors from other processes
 )
 
-var callNames = map[Call][]string{
-	Execute:           {"execve", "execveat"},
-	EnterNamespaces:   {"setns"},
-	UseBPF:            {"bpf", "perf_event_open"},
-	OpenSockets:       {"socket", "socketpair", "connect", "bind", "listen", "accept", "accept4"},
-	BorrowDescriptors: {"pidfd_getfd"},
-}
-
-// never are the system calls that no process needs after its start. Each changes the kernel or
-// another process, or is a frequent part of attacks on the kernel.
-var never = []string{
-	// the kernel
-	"init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon", "swapoff",
-	"acct", "quotactl", "quotactl_fd", "syslog", "iopl", "ioperm", "modify_ldt", "personality", "lookup_dcookie",
-	// mounts
-	"mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsconfig", "fsmount",
-	"fspick", "mount_setattr", "unshare",
-	// time and names of the host
-	"settimeofday", "clock_settime", "clock_settime64", "adjtimex", "clock_adjtime", "clock_adjtime64", "stime",
-	"sethostname", "setdomainname",
-	// keys
-	"add_key", "request_key", "keyctl",
-	// other processes
-	"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp",
-	// means of attacks
-	"userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register", "open_by_handle_at", "memfd_secret",
-}
-
 // filterCalls forbids system calls to all threads; they fail with EPERM. It sets no_new_privs,
 // which the kernel asks of a process without CAP_SYS_ADMIN.
 func filterCalls(n *Needs) error {
-	info, err := arch.GetInfo("")
-	if err != nil {
-		return noFilter() // the filters know no such processor
+	if auditArch == 0 {
+		return noFilter() // the numbers of this processor's calls are not listed here
 	}
-	known := func(names []string) []string {
-		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-			_, ok := info.SyscallNames[name]
-			return !ok
-		})
-		slices.Sort(names)
-		return slices.Compact(names)
+	listed := slices.Concat(never, neverHere)
+	if n.Relay {
+		listed = slices.Concat(relay, relayHere)
 	}
-	policy := seccomp.Policy{DefaultAction: seccomp.ActionAllow}
-	if n.Only != nil {
-		policy.DefaultAction = seccomp.ActionErrno // EPERM
-		policy.Syscalls = []seccomp.SyscallGroup{{Names: known(n.Only), Action: seccomp.ActionAllow}}
-	} else {
-		names := slices.Clone(never)
-		for call, group := range callNames {
-			if !slices.Contains(n.Calls, call) {
-				names = append(names, group...)
-			}
+	for call, group := range groups {
+		if !n.Relay && !slices.Contains(n.Calls, call) {
+			listed = append(listed, group...)
 		}
-		policy.Syscalls = []seccomp.SyscallGroup{{Names: known(names), Action: seccomp.ActionErrno}}
+	}
+	program, err := assemble(listed, n.Relay)
+	if err != nil {
+		return fmt.Errorf("forbidding system calls: %w", err)
 	}
 	// no_new_privs is set on this thread; the filter takes it to the others.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err = seccomp.LoadFilter(seccomp.Filter{NoNewPrivs: true, Flag: seccomp.FilterFlagTSync, Policy: policy})
-	// EPERM: the filter of a container or unit forbids the call, so there is one already.
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return noFilter()
 	}
-	if err != nil {
-		return fmt.Errorf("forbidding system calls: %w", err)
+	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	_, _, e := unix.Syscall(
+		unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(&filter)),
+	)
+	runtime.KeepAlive(program)
+	switch e {
+	case 0:
+		return nil
+	case unix.ENOSYS, unix.EINVAL, unix.EPERM:
+		// EPERM: the filter of a container or unit forbids the call, so there is one already.
+		return noFilter()
 	}
-	return nil
+	return fmt.Errorf("forbidding system calls: %w", e)
+}
+
+// Offsets in struct seccomp_data, and the bit in the numbers of the x32 calls of amd64.
+const (
+	numberOffset = 0
+	archOffset   = 4
+	x32Bit       = 0x40000000
+)
+
+// assemble makes the filter. It allows the listed calls alone, or all others. Calls of another
+// architecture, such as 32-bit ones, would pass under other numbers; they are forbidden.
+func assemble(listed []uint32, allow bool) ([]unix.SockFilter, error) {
+	const denied = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	match := uint32(denied)
+	others := uint32(unix.SECCOMP_RET_ALLOW)
+	if allow {
+		match = unix.SECCOMP_RET_ALLOW
+		others = denied
+	}
+	program := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: archOffset, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
+		bpf.RetConstant{Val: denied},
+		bpf.LoadAbsolute{Off: numberOffset, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpLessThan, Val: x32Bit, SkipTrue: 1},
+		bpf.RetConstant{Val: denied},
+	}
+	for i, number := range listed {
+		behind := len(listed) - i // the other comparisons and the return of others
+		program = append(program, bpf.JumpIf{Cond: bpf.JumpEqual, Val: number, SkipTrue: uint8(behind)})
+	}
+	program = append(program, bpf.RetConstant{Val: others}, bpf.RetConstant{Val: match})
+	raw, err := bpf.Assemble(program)
+	if err != nil {
+		return nil, err
+	}
+	filter := make([]unix.SockFilter, len(raw))
+	for i, r := range raw {
+		filter[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	return filter, nil
 }
 
 // noFilter sets no_new_privs on all threads of a kernel without filters.
