@@ -116,25 +116,31 @@ type fileVerb struct {
 	when string
 	// terminal verbs draw on the full screen.
 	terminal bool
-	// file verbs only read if they have an argument.
+	// file verbs only read if they have arguments, and no command behind "--".
 	file bool
 }
 
 // fileVerbs are the verbs that only read files.
 var fileVerbs = map[string]fileVerb{
-	"cell check":  {},
-	"export":      {write: []string{"output"}},
-	"fairness":    {read: []string{"result", "results"}},
-	"info":        {},
-	"lab check":   {},
-	"lab compare": {read: []string{"results"}},
-	"lab list":    {read: []string{"results"}},
-	"lab run":     {when: "dry-run"},
-	"lab show":    {read: []string{"results"}, write: []string{"figures"}},
-	"monitor":     {terminal: true, file: true},
-	"packets":     {read: []string{"annotate", "join"}, write: []string{"output"}},
-	"plot":        {write: []string{"output"}},
-	"version":     {},
+	"cell check":       {},
+	"diagnose":         {file: true},
+	"export":           {write: []string{"output"}},
+	"fairness":         {read: []string{"result", "results"}},
+	"info":             {},
+	"lab check":        {},
+	"lab compare":      {read: []string{"results"}},
+	"lab list":         {read: []string{"results"}},
+	"lab run":          {when: "dry-run"},
+	"lab show":         {read: []string{"results"}, write: []string{"figures"}},
+	"monitor":          {terminal: true, file: true},
+	"packets":          {},
+	"packets annotate": {write: []string{"output"}},
+	"packets export":   {write: []string{"output"}},
+	"packets join":     {write: []string{"output"}},
+	"packets plot":     {write: []string{"output"}},
+	"packets show":     {},
+	"plot":             {write: []string{"output"}},
+	"version":          {},
 }
 
 // terminfo are the folders with descriptions of terminals.
@@ -151,7 +157,7 @@ func confineReaders(root *cobra.Command) {
 	}
 	run := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if v.file && len(args) == 0 || v.when != "" && !cmd.Flags().Changed(v.when) {
+		if v.file && (len(args) == 0 || cmd.ArgsLenAtDash() >= 0) || v.when != "" && !cmd.Flags().Changed(v.when) {
 			return run(cmd, args)
 		}
 		if err := privilege.Confine(v.paths(cmd, args)); err != nil {
