@@ -200,6 +200,8 @@ func (s shownCommand) isEndless() bool {
 var shownElsewhere = map[string]string{
 	"cell run":                     "its shell command has several lines: cell_kernel_test.go",
 	"cell status":                  "needs a running cell: cell_kernel_test.go",
+	"diagnose --live":              "does not end by itself: diagnose_kernel_test.go",
+	"diagnose -- curl":             "needs a web server and a file",
 	"lab run quickstart":           "an experiment in real time: lab_kernel_test.go",
 	"lab run share-unlike":         "an experiment in real time",
 	"lab run my.yaml":              "an experiment in real time: lab_kernel_test.go",
