@@ -65,10 +65,8 @@ var faultTable = map[string]faultRow{
 	"completion fish":       {},
 	"completion powershell": {},
 	"completion zsh":        {},
-	"diagnose": {
-		call: []string{"{recording}"}, missing: "FILE", many: true, command: true, units: []string{"density"},
-	},
-	"doctor": {},
+	"diagnose":              {call: []string{"{recording}"}, missing: "FILE", many: true},
+	"doctor":                {},
 	"export": {
 		call: []string{"{recording}"}, missing: "FILE", flags: []string{"--to", "csv", "-o", "-"},
 	},
