@@ -31,7 +31,7 @@ type Host struct {
 // Start makes the namespaces, gives them addresses and starts the engine: packets flow from then
 // on. Terminals have 10.1.0.1, 10.1.0.2 and so on in the order of the configuration, servers
 // 10.2.0.1 and so on; the same in IPv6 with fd0a:1:: and fd0a:2::. The cell ends with this process,
-// whatever ends it.
+// also when the process is killed.
 func Start(ctx context.Context, c Config) (*Cell, error) {
 	// The configuration is checked before the engine starts, so that a mistake is reported without
 	// root.

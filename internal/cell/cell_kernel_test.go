@@ -65,7 +65,7 @@ func TestOutsideInterfacesTakePart(t *testing.T) {
 	if h := c.host(t, "two"); h.Namespace != "" {
 		t.Errorf("an interface outside has the namespace %q", h.Namespace)
 	}
-	c.pings(t, "server", "-c", "1", "-w", "5", "192.168.77.2") // until it is known where the machine is
+	c.pings(t, "server", "-c", "1", "-w", "5", "192.168.77.2") // teaches the access point the machine's station
 	if times := c.pings(t, "server", "-c", "5", "-i", "0.05", "192.168.77.2"); len(times) != 5 {
 		t.Errorf("%d of 5 pings came back from outside", len(times))
 	}

@@ -13,7 +13,7 @@ const (
 	// udpPacket is the IP packet of a datagram with payloadBytes.
 	udpPacket    = 1498
 	payloadBytes = 1470
-	wireNs       = 12_304 // of a udpPacket at 1 Gbit/s
+	wireNs       = 12_304 // time of a udpPacket at 1 Gbit/s
 )
 
 // driver runs a World in virtual time with traffic that never ends.
@@ -30,8 +30,8 @@ type driver struct {
 	turn            int
 	downNs, nextNs  int64
 	pushed, dropped int64
-	delivered       []int64 // by who received: stations, then the server
-	digest          uint64  // of what was delivered when
+	delivered       []int64 // packets by receiver: stations, then the server
+	digest          uint64  // hash of the deliveries and their times
 }
 
 func newDriver(t testing.TB, c Config) *driver {

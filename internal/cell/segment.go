@@ -10,7 +10,7 @@ import (
 // are valid.
 type segment struct {
 	protocol  uint8
-	transport []byte // from its header on
+	transport []byte // TCP header and payload
 	payload   int    // bytes after it
 }
 

@@ -177,7 +177,7 @@ type QueueCounts struct {
 // Area is a level (a queue's length) over time.
 type Area struct {
 	Now int64 `json:"now_packets"`
-	Max int64 `json:"max_packets"` // since the start
+	Max int64 `json:"max_packets"` // greatest number of packets since the start
 	// PacketNs is the sum of level times duration.
 	PacketNs float64 `json:"packet_ns"`
 }

@@ -122,7 +122,7 @@ func TestPingSeesTheScheduleOfTheDelay(t *testing.T) {
 	}
 	began := time.Now()
 	out := c.output(t, "one", "ping", "-D", "-c", "45", "-i", "0.0667", c.host(t, "server").Address.String())
-	least := map[int]float64{} // by second
+	least := map[int]float64{} // key: second
 	for _, line := range strings.Split(out, "\n") {
 		var at, ms float64
 		if _, rest, ok := strings.Cut(line, "time="); !ok {

@@ -16,7 +16,7 @@ type Window struct {
 type TerminalWindow struct {
 	Name       string `json:"name"`
 	Ethernet   bool   `json:"ethernet,omitempty"`
-	PHYRateBps int64  `json:"phy_rate_bps,omitempty"` // at the end
+	PHYRateBps int64  `json:"phy_rate_bps,omitempty"` // rate at the end of the window
 	// SentMbps and ReceivedMbps are of IP packets that passed its device; zero in virtual time.
 	SentMbps     float64 `json:"sent_mbps"`
 	ReceivedMbps float64 `json:"received_mbps"`
@@ -100,7 +100,7 @@ type Sojourn struct {
 
 // WireWindow is one direction of the shared wire.
 type WireWindow struct {
-	RateBps int64 `json:"rate_bps"` // at the end; 0 is without limit
+	RateBps int64 `json:"rate_bps"` // rate at the end of the window; 0 means no limit
 	// RateMbps of IP packets that went over it.
 	RateMbps float64     `json:"rate_mbps"`
 	Queue    QueueWindow `json:"queue"`

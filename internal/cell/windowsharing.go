@@ -39,7 +39,7 @@ type sharedConnection struct {
 // sharedWay is one direction of a connection.
 type sharedWay struct {
 	synchronised, scales bool
-	shift                uint8 // of the windows that it advertises
+	shift                uint8 // scale of the windows that it advertises
 }
 
 const (

@@ -30,10 +30,10 @@ type World struct {
 	flows     flowTable
 
 	entered, left int64
-	names         []string // by station
-	drops         []Drops  // by station
+	names         []string // one per station
+	drops         []Drops  // one per station
 	order         []int    // station numbers in the order of the configuration
-	base, seen    *Status  // at Begin, and at the last Observe
+	base, seen    *Status  // status at Begin, and at the last Observe
 }
 
 var (

@@ -338,7 +338,7 @@ func TestWhoWaitsLessGetsMore(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		access Access
-		less   bool // than the other
+		less   bool // less than the other gets
 	}{
 		{"AIFSN", Access{AIFSN: 9}, true},
 		{"first window", Access{CWMin: 3}, false},

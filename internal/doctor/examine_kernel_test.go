@@ -229,7 +229,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	t.Errorf("left behind: %s", strings.Join(left, ", "))
 }
 
-// loadedTrials lists the trials' programs that are still in the kernel, whoever holds them. Another
+// loadedTrials lists the trials' programs that are still in the kernel, of any process. Another
 // examination that runs at the same time shows here too, but only for moments.
 func loadedTrials(t *testing.T) []string {
 	t.Helper()

@@ -20,7 +20,7 @@ const (
 	Limited Status = "limited" // works in part; the detail names the rest
 	Missing Status = "missing" // the kernel or the machine does not have it
 	Refused Status = "refused" // present, but refused although this process has the privileges
-	Unknown Status = "unknown" // not tested, usually because privileges are missing
+	Unknown Status = "unknown" // not tested, mostly because privileges are missing
 )
 
 // works reports whether dependents of the check can use the ability.

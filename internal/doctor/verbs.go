@@ -129,7 +129,7 @@ type VerbResult struct {
 // judge derives the verdict on a verb from the results of the checks.
 func (v *verb) judge(results []Result) VerbResult {
 	r := VerbResult{Verb: v.name, Verdict: Ready, Lacks: []Lack{}, idle: true}
-	blocked := map[way]bool{} // by a required check
+	blocked := map[way]bool{} // ways that a required check excludes
 	for _, check := range results {
 		for _, n := range check.NeededBy {
 			if n.Verb != v.name {

@@ -59,7 +59,7 @@ func startParent(t *testing.T) (parent *exec.Cmd, enginePID int) {
 	return parent, enginePID
 }
 
-// gone says whether an engine has ended, though whoever inherits it may not have waited for it yet.
+// gone reports whether an engine has ended. Its new parent may not have waited for it yet.
 func gone(pid int) bool { return !isEngine(pid) }
 
 // programOf is the ID of the BPF program that an engine has attached.

@@ -37,7 +37,7 @@ type Engine struct {
 const stopTimeout = 10 * time.Second
 
 // Start starts this program once more as an engine and waits until it carries packets. The engine
-// ends with this process, whatever ends it.
+// ends with this process, also when the process is killed.
 func Start(ctx context.Context, c Config) (*Engine, error) {
 	if err := c.check(); err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func Between(from, to *Report) *Seen {
 // served counts the cells that this process has served.
 var served atomic.Int64
 
-// Serve answers whoever asks how a cell is doing, until Close. A process may serve several cells.
+// Serve sends the status of a cell to each client, until Close. A process may serve several cells.
 func Serve(name string, c *cell.Cell) (*socket.Server, error) {
 	if err := makeFolder(); err != nil {
 		return nil, fmt.Errorf("making the folder for the cell's socket: %w", err)
@@ -77,7 +77,7 @@ func Serve(name string, c *cell.Cell) (*socket.Server, error) {
 	return s, nil
 }
 
-// makeFolder makes the folder private, whatever the umask is.
+// makeFolder makes the folder private. The umask does not matter.
 func makeFolder() error {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return err

@@ -131,8 +131,8 @@ type contender struct {
 	onAir    bool
 
 	// inStep means that the contender counts as part of a step. Then end is the slot at which the
-	// back-off ends. slots and startNs are not updated, and accessNs only tells whether there is
-	// something to send.
+	// back-off ends. slots and startNs are not updated, and accessNs only shows whether the
+	// contender has something to send.
 	inStep bool
 	step   int32
 	after  int32

@@ -9,8 +9,8 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// TestBeaconsTakeTheirTime: what beacons take is what saturated stations lack, however the medium
-// counts its contenders.
+// TestBeaconsTakeTheirTime: saturated stations lose the time of the beacons, in both ways of
+// counting contenders.
 func TestBeaconsTakeTheirTime(t *testing.T) {
 	for _, stations := range []int{1, 4, 20} {
 		t.Run(fmt.Sprint(stations), func(t *testing.T) {

@@ -198,7 +198,7 @@ func TestCubicTarget(t *testing.T) {
 	})
 }
 
-// changed tells whether an RTT counts as changed: by more than an eighth.
+// changed reports whether an RTT has changed by more than an eighth.
 func changed(from, to uint32) bool {
 	return math.Abs(float64(to)-float64(from)) > float64(from>>3)
 }
@@ -219,7 +219,7 @@ func TestAChangedRTT(t *testing.T) {
 		before, after := newCubicModel(q.F, q.A, q.E, q.C), newCubicModel(q.F, q.A, q.B, q.C)
 		at, end := float64(q.D)/1000, float64(q.D+uint32(q.Wide))/1000
 		slack := 4*tick + math.Ldexp(end+before.k+after.k, -19)
-		moved := 0. // by how much the new curve's time is ahead
+		moved := 0. // time by which the new curve is ahead
 		switch {
 		case !changed(q.E, q.B):
 			after = before

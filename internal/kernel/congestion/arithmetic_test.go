@@ -18,13 +18,13 @@ type question = arithmeticCcCase
 const (
 	minRTT, maxRTT = 100, 4_000_000    // us
 	minRef, maxRef = 1_000, 10_000_000 // us
-	maxPackets     = 1_000_000         // of a window
-	maxTicks       = 12 * 3600 * 1024  // of an epoch
-	maxJiffies     = 12 * 3600 * 1000  // of an epoch, at 1000 a second
+	maxPackets     = 1_000_000         // greatest window
+	maxTicks       = 12 * 3600 * 1024  // longest epoch
+	maxJiffies     = 12 * 3600 * 1000  // longest epoch, at 1000 a second
 	cubicC         = 410. / 1024       // packets/s^3
-	windowMax      = 1 << 30           // where windows saturate
+	windowMax      = 1 << 30           // windows saturate here
 	tick           = 1. / 1024         // s
-	samples        = 8 * batch         // of each property
+	samples        = 8 * batch         // per property
 	batch          = 1024              // cases that the BPF program answers at once
 )
 

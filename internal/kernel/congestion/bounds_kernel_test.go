@@ -127,7 +127,7 @@ func roundsUntil(samples []tcp.Sample, window int64) (rounds int) {
 	return rounds
 }
 
-// A timeout reduces the window to one packet whatever the bounds. The first ACK raises it to the
+// A timeout reduces the window to one packet, below the lower bound. The first ACK raises it to the
 // lower bound.
 func TestTimeoutWhileBounded(t *testing.T) {
 	l := mustLoad(t, CubicBound, CubicBound.Defaults())

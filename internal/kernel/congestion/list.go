@@ -29,8 +29,8 @@ type Entry struct {
 	maps      map[string]ebpf.MapID
 }
 
-// List finds airtide's congestion controls, whoever loaded them, by name. The BPF file system is
-// looked for at bpffs, "" meaning DefaultBPFFS.
+// List finds airtide's congestion controls by name, including those of other processes. bpffs is
+// the mount point of the BPF file system, or "" for DefaultBPFFS.
 func List(bpffs string) ([]Entry, error) {
 	all, err := Registered()
 	if err != nil || len(all) == 0 {
@@ -80,8 +80,7 @@ func named(all []Entry, name string) (*Entry, error) {
 func Registered() ([]Entry, error) {
 	for {
 		all, err := walkLinks()
-		// A link that another process is just setting up, of whatever kind, cannot be looked at yet
-		// (bpf_link_by_id).
+		// bpf_link_by_id refuses a link of any kind while another process sets it up.
 		if !errors.Is(err, unix.EAGAIN) {
 			return all, err
 		}

@@ -10,7 +10,7 @@ import (
 
 // Kind is a kernel counter of TCP errors.
 type Kind struct {
-	Name  string // as in /proc/net/snmp (Tcp) and /proc/net/netstat (TcpExt)
+	Name  string // name in /proc/net/snmp (Tcp) or /proc/net/netstat (TcpExt)
 	About string
 }
 

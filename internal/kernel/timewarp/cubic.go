@@ -12,7 +12,7 @@ import (
 )
 
 // cubicName is the name of the CUBIC that grows by real time. It lasts until N changes again,
-// whatever becomes of the process that loaded it, since N does.
+// even if the process that loaded it ends, since N lasts as well.
 const cubicName = "timewarp_cubic"
 
 // scaledCubic holds the values needed to undo it.

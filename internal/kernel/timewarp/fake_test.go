@@ -17,13 +17,13 @@ type fake struct {
 	*Kernel
 	t          testing.TB
 	module     string // a file that passes for the module
-	refused    error  // what loading answers
-	setBackNs  int64  // by what the date was set back
+	refused    error  // result of loading
+	setBackNs  int64  // ns by which the date was set back
 	unloadings int
-	initialRTO uint64 // where the BPF program reads it; 0 while none is attached
-	noBPF      error  // what attaching it answers
-	cubic      Ratio  // of the CUBIC that is loaded; zero while none is
-	noCubic    error  // what loading one answers
+	initialRTO uint64 // address that the BPF program reads; 0 while none is attached
+	noBPF      error  // result of attaching it
+	cubic      Ratio  // ratio of the loaded CUBIC; zero while none is
+	noCubic    error  // result of loading one
 }
 
 func newFake(t *testing.T) *fake {
@@ -129,9 +129,9 @@ func (f *fake) mustBeGone() {
 	}
 }
 
-// usualWatchdogs is what the fake's are at ratio 1: the timeouts for hung tasks and for stalls of
-// RCU, whether these are suppressed, the timeout for lockups, and whether hard and soft ones are
-// looked for.
+// usualWatchdogs holds the fake's values at ratio 1: the timeouts for hung tasks and for stalls of
+// RCU, whether stalls are suppressed, the timeout for lockups, and whether the kernel looks for
+// hard and for soft ones.
 const usualWatchdogs = "120 21 0 10 1 1"
 
 // watchdogFiles are those of usualWatchdogs.
@@ -143,7 +143,7 @@ func (f *fake) watchdogFiles() []string {
 	}
 }
 
-// readWatchdogValues is what they are now.
+// readWatchdogValues returns their present values.
 func (f *fake) readWatchdogValues() string {
 	var all []string
 	for _, file := range f.watchdogFiles() {

@@ -39,7 +39,7 @@ func findModule(root, release string) (string, error) {
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
-		if compressed(path) { // which the kernel alone undoes
+		if compressed(path) { // only the kernel decompresses it
 			return path, nil
 		}
 		err := checkSources(path)

@@ -36,7 +36,7 @@ func startGuardian(args []string) (*guardian, error) {
 	g := &guardian{process: exec.Command(self, args...), input: ours}
 	g.process.Stdin = theirs
 	g.process.Stderr = os.Stderr
-	g.process.Dir = "/" // which it keeps nobody from unmounting
+	g.process.Dir = "/" // so it keeps no other mount busy
 	g.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := g.process.Start(); err != nil {
 		ours.Close()

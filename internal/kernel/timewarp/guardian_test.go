@@ -111,11 +111,11 @@ func TestAKilledRunIsTakenBackByItsGuardian(t *testing.T) {
 	if s, err := f.Status(); err != nil || s.Loaded || s.Left || s.Ratio != One {
 		t.Errorf("%+v, %v", s, err)
 	}
-	f.unloadings++ // by the other process
+	f.unloadings++ // the other process unloads
 	f.mustBeGone()
 }
 
-// One that is dismissed, or does not know whether it is, changes nothing.
+// A guardian that is dismissed, or cannot tell, changes nothing.
 func TestAGuardianThatIsNotNeededChangesNothing(t *testing.T) {
 	f := newFake(t)
 	if err := f.writeNothing(); err != nil {

@@ -168,7 +168,7 @@ func (k *Kernel) set(r Ratio, t TCP) (lacks []string, err error) {
 		return nil, errors.New("the module is not loaded: airtide timewarp load")
 	}
 	s, err := k.readState()
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // without a state somebody else loaded the module
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // no state: another program loaded the module
 		return nil, err
 	}
 	old, err := k.Ratio()

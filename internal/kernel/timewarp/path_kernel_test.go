@@ -108,12 +108,12 @@ func (h *host) errors(t testing.TB) (e Errors) {
 
 // segment is a segment that arrived at an end of the path.
 type segment struct {
-	at       time.Duration // by the clock, since the path began
-	forward  bool          // from the first host to the second
+	at       time.Duration // time since the path began
+	forward  bool          // true from the first host to the second
 	flags    byte
 	seq, ack uint32
 	payload  int
-	sent     time.Duration // by the sender's clock, in ms from a point of its own: TCP's timestamp
+	sent     time.Duration // TCP's timestamp: the sender's clock in ms, with an arbitrary zero
 }
 
 const (
@@ -154,7 +154,7 @@ func (p *path) carry(from, to *host, forward bool) {
 	waiting := make(chan packet, 65536)
 	go func() {
 		defer close(waiting)
-		var busy time.Duration // until when the wire is
+		var busy time.Duration // end of the wire's last transmission
 		buffer := make([]byte, 65536)
 		for {
 			n, err := from.tun.Read(buffer)

@@ -16,7 +16,7 @@ var One = Ratio{1, 1}
 // Limits of the module for N and for the terms of the fraction.
 const (
 	slowest = 10   // N is at least 1/10
-	fastest = 1000 // and at most 1000
+	fastest = 1000 // greatest ratio
 	maxTerm = 1_000_000
 )
 

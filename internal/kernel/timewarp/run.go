@@ -29,12 +29,12 @@ type RunOptions struct {
 // Result is the outcome of a command in warped time.
 type Result struct {
 	Ratio    Ratio   `json:"ratio"`
-	RealNs   int64   `json:"real_ns"`        // by the scheduler's clock
-	WarpedNs int64   `json:"warped_ns"`      // by CLOCK_MONOTONIC
+	RealNs   int64   `json:"real_ns"`        // duration by the scheduler's clock
+	WarpedNs int64   `json:"warped_ns"`      // duration by CLOCK_MONOTONIC
 	Measured float64 `json:"measured_ratio"` // warped over real
 	// Errors came up meanwhile in the network namespace of this process.
 	Errors     Errors  `json:"tcp_errors"`
-	ExitStatus int     `json:"exit_status"` // of the command; 128 + the signal that ended it
+	ExitStatus int     `json:"exit_status"` // the command's; 128 + the signal that ended it
 	Undone     *Undone `json:"undone"`
 	// RTO is how TCP's retransmission timeout followed N, ScaledCubic whether new connections of
 	// the namespace grew by real time.

@@ -25,7 +25,7 @@ func sources() fs.FS {
 // for modules built by DKMS.
 func sourcesHash() string {
 	hash := sha256.New()
-	all, err := fs.ReadDir(sources(), ".") // by their names, as make sorts them
+	all, err := fs.ReadDir(sources(), ".") // sorted by name, as make sorts them
 	for _, f := range all {
 		if ending := filepath.Ext(f.Name()); ending != ".c" && ending != ".h" && f.Name() != "Kbuild" {
 			continue

@@ -12,8 +12,8 @@ import (
 
 // Undone lists the results of an undo.
 type Undone struct {
-	ClockSource string `json:"clock_source"` // by which the kernel keeps time now
-	AheadNs     int64  `json:"ahead_ns"`     // by how much the clock went ahead of real time
+	ClockSource string `json:"clock_source"` // present clock source of the kernel
+	AheadNs     int64  `json:"ahead_ns"`     // ns by which the clock was ahead of real time
 	// DateSet means that the date was set back. It is not set back if an NTP program adjusts it.
 	DateSet bool `json:"date_set"`
 }

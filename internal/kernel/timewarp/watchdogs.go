@@ -29,9 +29,9 @@ const (
 // watchdogFiles are the files of the kernel's watchdog timeouts, measured by the warped clock, and
 // of their switches.
 type watchdogFiles struct {
-	stall, suppressStall string   // of RCU, in seconds, and whether it says nothing
-	lockup, hard, soft   string   // of processors, in seconds, and whether hard and soft ones are looked for
-	others               []string // that can be as long as one likes; 0 is off, and stays so
+	stall, suppressStall string   // timeout of RCU stalls in seconds, and whether they are not reported
+	lockup, hard, soft   string   // timeout of lockups in seconds, and whether hard and soft ones are detected
+	others               []string // timeouts without a maximum; 0 is off, and stays so
 }
 
 func (k *Kernel) watchdogs() watchdogFiles {

@@ -39,7 +39,7 @@ type Applied struct {
 	options  Options
 	links    []link.Link
 	alive    *os.File          // locks the tune's folder
-	errors   map[string]string // by route
+	errors   map[string]string // key: route
 	closed   bool
 	stop     context.CancelFunc
 	followed chan struct{}

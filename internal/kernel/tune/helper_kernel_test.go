@@ -44,7 +44,7 @@ func network(t *testing.T) *testnet.Network {
 	return testnet.New(t, testnet.Options{})
 }
 
-// cubic connects with it, whatever the machine's default is.
+// cubic connects with CUBIC, also where it is not the machine's default.
 var cubic = testnet.Dial{CongestionControl: "cubic"}
 
 // client picks the sockets of the client's namespace.

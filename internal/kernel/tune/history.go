@@ -15,7 +15,7 @@ const (
 // history remembers the last state of each socket of a tune, for a report after sockets have
 // closed. The zero value is ready.
 type history struct {
-	failed map[uint64]bool // by cookie
+	failed map[uint64]bool // key: socket cookie
 }
 
 // follow reads reports until the context ends. A report that fails is left out.

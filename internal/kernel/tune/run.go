@@ -62,7 +62,7 @@ func Run(ctx context.Context, s Selection, to Settings, o RunOptions) (failed bo
 	if err != nil {
 		return false, err
 	}
-	var past history // of the command's sockets, most of which end with it
+	var past history // the command's sockets, most of which end with it
 	var commandErr error
 	if len(o.Command) > 0 {
 		commandErr = a.runCommand(ctx, &o, group, &past)

@@ -51,8 +51,8 @@ const (
 	MaxWindow = 1 << 20
 	// MaxOptionRTOUs is the largest minimum RTO that a socket option takes: TCP_RTO_MIN.
 	MaxOptionRTOUs = 200_000
-	minSendBuffer  = 4096 // SOCK_MIN_SNDBUF is 4608 of what the kernel keeps
-	minReceive     = 2048 // SOCK_MIN_RCVBUF is 2304 of it
+	minSendBuffer  = 4096 // the kernel keeps at least 4608 (SOCK_MIN_SNDBUF)
+	minReceive     = 2048 // the kernel keeps at least 2304 (SOCK_MIN_RCVBUF)
 	maxPacingBps   = 8 * (math.MaxUint32 - 1)
 	minPacingBps   = 8000
 	minRTOMaxUs    = 1_000_000

@@ -161,7 +161,7 @@ func (k *kernel) wireTimes(c *socketsTuneConfig, s Settings) error {
 			if !k.hasRTOMax {
 				return errNoRTOMax
 			}
-			us = wholeMilliseconds(us) * 1000 // of which the option counts
+			us = wholeMilliseconds(us) * 1000 // the option counts milliseconds
 		}
 		n, err := inTicks(t.what, us)
 		if err != nil {

@@ -19,7 +19,7 @@ type Undone struct {
 	FixedBuffers int `json:"fixed_buffers,omitempty"`
 }
 
-// Undo takes a tune back, whoever began it. Of a process that is running still it ends at once.
+// Undo takes back a tune of any process. It also ends the tune of a process that still runs.
 func Undo(ctx context.Context, bpffs, id string) (*Undone, error) {
 	k, err := examineKernel()
 	if err != nil {

@@ -115,7 +115,7 @@ const (
 // Density is a mode with its interval.
 type Density struct {
 	Mode  Mode
-	Every time.Duration // for AtMost
+	Every time.Duration // interval of AtMost
 }
 
 // Densities describes the texts that ParseDensity reads: when a segment becomes a sample.

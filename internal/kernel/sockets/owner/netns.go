@@ -19,7 +19,7 @@ const namedNetNS = "/run/netns"
 // NetNS is a network namespace that can be opened.
 type NetNS struct {
 	Inode uint32
-	Name  string // of `ip netns`, "" when it has none
+	Name  string // name in `ip netns`, or ""
 	PID   uint32 // the lowest pid that lives in it, 0 when none is seen
 	Path  string // opens it: a mount, else /proc/PID/ns/net
 }

@@ -38,7 +38,7 @@ const (
 type Stats struct {
 	Scans      uint64        // scans of /proc
 	Processes  int           // processes that the last scan looked at
-	Unreadable int           // of them those whose descriptors may not be read; their sockets have no owner
+	Unreadable int           // processes without readable descriptors; their sockets have no owner
 	Sockets    int           // sockets with a known owner
 	LastScan   time.Duration // how long the last scan took
 }
@@ -69,7 +69,7 @@ type Resolver struct {
 // want is an inode that is searched for.
 type want struct {
 	misses uint8
-	next   time.Time // not before
+	next   time.Time // earliest time of the next search
 	asked  time.Time
 }
 
