@@ -16,7 +16,7 @@ import (
 // privateState turns a congestion control's private memory (icsk_ca_priv) into fields. To add an
 // algorithm: add its fields to package tcp and an entry to privateStates.
 type privateState struct {
-	name string // of the algorithm
+	name string // name of the algorithm
 	// structName is its private state in the kernel, of which members are read. Those of airtide's
 	// own algorithms have their places instead.
 	structName string
@@ -37,7 +37,7 @@ type member struct {
 	offset uint32 // bytes
 	shift  uint8
 	mask   uint32 // after the shift
-	wide   bool   // of more than 32 bits
+	wide   bool   // the member has more than 32 bits
 }
 
 // bytes is how much is read for the member.
@@ -124,7 +124,7 @@ func resolvePrivate(types *btf.Spec) (all map[string]*privateDecoder, missing []
 func availableAlgorithms() []string {
 	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
 	if err != nil {
-		return nil // without /proc/sys none is known to be there
+		return nil // without /proc/sys the algorithms are unknown
 	}
 	return strings.Fields(string(text))
 }

@@ -13,7 +13,7 @@ import (
 	"airtide/test/testnet"
 )
 
-// Under whatever name it is loaded, cubic_rtt climbs along its own cubic.
+// cubic_rtt climbs along its own cubic, also under another name.
 func TestOwnCubicsStateIsRead(t *testing.T) {
 	t.Parallel()
 	const name, reference = "fair_seen", 20_000
@@ -28,7 +28,7 @@ func TestOwnCubicsStateIsRead(t *testing.T) {
 	obs := observeNetwork(t, n,
 		Options{Aliases: func() (map[string]string, error) { return map[string]string{name: "cubic_rtt"}, nil }})
 	client, server := n.Connect(testnet.Dial{CongestionControl: name})
-	n.Client.Out.DropData(800, 1) // in slow start, with a window of more than 320 packets
+	n.Client.Out.DropData(800, 1) // the loss is in slow start, at a window of more than 320 packets
 	send(t, client, server, 8000*mss)
 	quiet(t, client)
 	obs.check(func(t *testing.T, r *recording) {

@@ -69,9 +69,9 @@ type decoder struct {
 	private  map[string]*privateDecoder
 	optional []tcp.Field // fields that this kernel lacks
 	columns  *columns
-	rows     int               // that are filled
+	rows     int               // filled rows
 	used     []*privateDecoder // the algorithms of these rows: the columns of the others are absent
-	absent   []int64           // their column, one for all: whoever reads it finds it in the processor's cache
+	absent   []int64           // one shared column of absent values, so it stays in the CPU cache
 }
 
 // columns is the memory of a batch, at places that are known to the compiler, for a row touches

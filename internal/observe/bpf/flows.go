@@ -8,7 +8,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// flow is what user space keeps of a flow while it is open.
+// flow holds user space's state of an open flow.
 type flow struct {
 	flow    tcp.Flow
 	private *privateDecoder

@@ -21,7 +21,7 @@ import (
 	"airtide/test/testnet"
 )
 
-// helperVariable makes the test binary act as another process: its value is what to do.
+// helperVariable makes the test binary act as another process. Its value names the task.
 const helperVariable = "AIRTIDE_BPF_TEST_HELPER"
 
 func TestMain(m *testing.M) {
@@ -224,7 +224,7 @@ func sendBanner(c *net.TCPConn, end string) error {
 		return c.SetLinger(0)
 	case "late":
 		return testnet.Control(c, func(fd int) error {
-			_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, -1) // for an error
+			_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, -1) // waits for an error
 			return err
 		})
 	}

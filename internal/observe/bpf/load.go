@@ -47,8 +47,8 @@ type Options struct {
 	// BTFPath is a file with the running kernel's BTF, for kernels that do not expose it
 	// themselves.
 	BTFPath string
-	// Drain is the time between two looks at the rings, by whatever thread there is; 0 lets it
-	// follow the load, from minDrain to maxDrain, on a thread that goes before others.
+	// Drain is the time between two looks at the rings, on an ordinary thread. With 0 it follows
+	// the load, from minDrain to maxDrain, on a thread that goes before others.
 	Drain time.Duration
 	// BatchTime is how long samples wait for their batch to fill; 0 means DefaultBatchTime.
 	BatchTime time.Duration
@@ -73,15 +73,15 @@ const (
 	minDrain           = 5 * time.Millisecond
 	maxDrain           = 40 * time.Millisecond
 	DefaultBatchTime   = 200 * time.Millisecond
-	// batchRows is what a block of the trace holds without another copy: one of half as many rows
-	// takes a fifth more space and no less time. A power of two.
+	// batchRows is the number of rows in a block of the trace, so a batch becomes a block without
+	// another copy. Half as many rows take a fifth more space and no less time. A power of two.
 	batchRows = 4096
 )
 
 // ErrNoBTF says that the kernel's types are not known.
 var ErrNoBTF = errors.New("the kernel exposes no BTF (/sys/kernel/btf/vmlinux)")
 
-// loaded is what the kernel holds for us.
+// loaded holds the kernel's objects of a source.
 type loaded struct {
 	rings   *rings
 	coll    *ebpf.Collection
@@ -409,9 +409,9 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options, values map
 // preallocateNot is BPF_F_NO_PREALLOC of include/uapi/linux/bpf.h.
 const preallocateNot = 1
 
-// allocatesInHooks says whether a table may grow while a hook runs. Before Linux 6.1, which gave
-// BPF an allocator of its own, the kernel warns of it in its log, for the hook may have interrupted
-// the allocator (check_map_prealloc in kernel/bpf/verifier.c).
+// allocatesInHooks reports whether a table may grow while a hook runs. Linux 6.1 gave BPF its own
+// allocator. Before, the kernel logs a warning, because the hook may have interrupted the allocator
+// (check_map_prealloc in kernel/bpf/verifier.c).
 func allocatesInHooks(types *btf.Spec) bool {
 	var allocator *btf.Struct
 	return types.TypeByName("bpf_mem_alloc", &allocator) == nil
@@ -439,7 +439,7 @@ func tickRate(jiffies *ebpf.Program) (int, error) {
 	return hz, nil
 }
 
-// hasMember says whether the kernel's structure has the member, so that what it lacks is absent and
+// hasMember reports whether the kernel's structure has the member. A field without one is absent,
 // not zero.
 func hasMember(types *btf.Spec, structName, member string) bool {
 	var s *btf.Struct

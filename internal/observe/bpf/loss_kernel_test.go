@@ -113,8 +113,8 @@ func (r *recording) logWhenFailed(t *testing.T, events []tcp.Event) {
 	}
 }
 
-// silentTracepoint says whether every observer saw the same retransmissions and one less than the
-// kernel counts: about once in 600 timeouts Linux 6.18 calls neither tcp_cong_state_set nor
+// silentTracepoint reports whether every observer saw the same retransmissions and one less than
+// the kernel counts. About once in 600 timeouts Linux 6.18 calls neither tcp_cong_state_set nor
 // tcp_retransmit_skb, for no observer (the kernel's own trace events were silent too).
 func (o *observation) silentTracepoint(t *testing.T, client net.Conn, kernel int) bool {
 	t.Helper()

@@ -62,7 +62,7 @@ func busy(t *testing.T, conns []*net.TCPConn) (end func()) {
 	stop := make(chan struct{})
 	var writing sync.WaitGroup
 	for _, c := range conns {
-		if err := c.SetWriteBuffer(64 << 10); err != nil { // which has soon arrived
+		if err := c.SetWriteBuffer(64 << 10); err != nil { // so little arrives soon
 			t.Fatal(err)
 		}
 		go func() { _, _ = io.Copy(io.Discard, c) }()
@@ -88,8 +88,8 @@ func busy(t *testing.T, conns []*net.TCPConn) (end func()) {
 }
 
 // With many flows a soft interrupt now and then delivers segments while the program runs already,
-// for a process that works through its socket's backlog. The kernel leaves the program out then:
-// what there is no sample of is counted.
+// for a process that works through its socket's backlog. The kernel then leaves the program
+// out. Segments without a sample are counted.
 func TestRunsThatTheKernelLeavesOutAreCounted(t *testing.T) {
 	if !hasMember(ownTypes(t), "bpf_prog_stats", "misses") {
 		t.Skip("needs kernel 5.12, which counts them")

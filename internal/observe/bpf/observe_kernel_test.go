@@ -40,7 +40,7 @@ var forms = func() []Attach {
 	return []Attach{AttachTPBTF, AttachRawTP}
 }()
 
-// trustsArguments says whether the kernel is of 6.9 or later, by its release.
+// trustsArguments reports whether the kernel's release is 6.9 or newer.
 func trustsArguments() bool {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
@@ -72,7 +72,7 @@ type recording struct {
 	samples   map[tcp.FlowID][]tcp.Sample
 	events    map[tcp.FlowID][]tcp.Event
 	loss      tcp.Loss
-	stray     []string // what came of a flow that had not been announced
+	stray     []string // records of flows that had not been announced
 }
 
 func (r *recording) Flow(f *tcp.Flow) error {

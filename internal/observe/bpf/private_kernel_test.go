@@ -102,7 +102,7 @@ func TestCubicsStateExplainsItsWindow(t *testing.T) {
 	})
 }
 
-// TCP_CC_INFO (struct tcp_bbr_info in include/uapi/linux/inet_diag.h) is what ss shows.
+// TCP_CC_INFO (struct tcp_bbr_info in include/uapi/linux/inet_diag.h) is the source of ss.
 func TestBBRsStateAgreesWithTheKernel(t *testing.T) {
 	t.Parallel()
 	if at, err := bbrState.resolve(ownTypes(t)); err == nil && at == nil {

@@ -21,7 +21,7 @@ const (
 	controlSize = int(unsafe.Sizeof(monitorRingControl{}))
 	// nestedShare is how much smaller the rings of the nested levels are, which are seldom used.
 	nestedShare = 8
-	// cacheLine is what slots are a multiple of.
+	// Slots are padded to multiples of cacheLine.
 	cacheLine = 64
 	// ringRelease is after how many records room is given back to the programs: often enough for
 	// them, seldom enough for the cache line that they read.
@@ -33,8 +33,8 @@ const (
 // ringSizes are the sizes of the rings, by which the maps of ring.h are made.
 type ringSizes struct {
 	cpus     int
-	slots    int // of a processor's ring of level 0
-	nested   int // of each further level
+	slots    int // slots in a processor's ring of level 0
+	nested   int // slots in a ring of each further level
 	slotSize int // bytes
 }
 

@@ -35,7 +35,7 @@ func meminfo(t *testing.T, c *net.TCPConn) (m [9]uint32) {
 	return m
 }
 
-// memoryOf is what SO_MEMINFO says of a socket, as fields.
+// memoryOf reads SO_MEMINFO of a socket, as fields.
 func memoryOf(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	t.Helper()
 	const rmem, rcvbuf, wmem, sndbuf, forward, queued, backlog = 0, 1, 2, 3, 4, 5, 7
@@ -49,7 +49,7 @@ func memoryOf(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	}
 }
 
-// queuesOf is what a socket's ioctls say of its queues, as fields.
+// queuesOf reads a socket's queues by ioctl, as fields.
 func queuesOf(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	t.Helper()
 	var unread, unacked, unsent int // unacked includes unsent
@@ -73,8 +73,8 @@ func queuesOf(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	}
 }
 
-// expected is what TCP_INFO, SO_MEMINFO and ioctls say of a socket, as fields. The times that it
-// was busy or limited are so of a quiet one only.
+// expected reads TCP_INFO, SO_MEMINFO and the queues of a socket, as fields. Its busy and limited
+// times hold only while the socket is quiet.
 func expected(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	t.Helper()
 	i := testnet.Info(t, c)
@@ -115,8 +115,8 @@ func expected(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	return want
 }
 
-// The next segment's sample shows the socket as the one before left it, which is what TCP_INFO
-// shows until then.
+// A segment's sample shows the socket as the segment before left it. TCP_INFO shows the same until
+// the segment arrives.
 func TestSamplesAgreeWithTCPInfo(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -153,7 +153,7 @@ func TestSamplesAgreeWithTCPInfo(t *testing.T) {
 					name string
 					conn *net.TCPConn
 					want map[tcp.Field]int64
-					data int // from the end, the one byte's sample
+					data int // place of the one byte's sample, from the end
 				}{{"client", client, wantClient, 1}, {"server", server, wantServer, 1}} {
 					f := r.flow(t, end.conn)
 					var got *tcp.Sample
@@ -239,7 +239,7 @@ func TestMemoryAgreesWithTheSocket(t *testing.T) {
 	})
 }
 
-// While nothing of what a socket sends arrives, its counts of segments all differ from zero and
+// While no segment of a socket arrives, its counts of segments all differ from zero and
 // from each other.
 func TestSamplesAgreeWithTCPInfoWhileNothingArrives(t *testing.T) {
 	t.Parallel()
@@ -267,7 +267,7 @@ func agreesWhileNothingArrives(t *testing.T) bool {
 	if err := client.SetWriteBuffer(512 << 10); err != nil { // the write does not wait for ACKs
 		t.Fatal(err)
 	}
-	n.Client.Out.DropData(0, 7) // of the ten of the first window
+	n.Client.Out.DropData(0, 7) // seven of the first window's ten
 	write(t, client, 40*mss)
 	n.Client.Out.Blackout(true)
 	testnet.Eventually(

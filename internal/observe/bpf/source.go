@@ -57,8 +57,8 @@ func (s *Source) Description() string {
 // HZ is the kernel's tick rate, the resolution of RTO and of the limited times.
 func (s *Source) HZ() int { return s.loaded.hz }
 
-// slowTime and maxDrain together are what a recording that is killed may lose, which is to be less
-// than a second.
+// slowTime is the interval of the slow work: lost counts and owners. It also flushes the samples, so
+// a killed recording loses at most slowTime + maxDrain, under a second.
 const slowTime = 750 * time.Millisecond
 
 // Run delivers to the sink until the context ends, then drains what the kernel has recorded and
@@ -105,8 +105,8 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 		timer.Reset(wait)
 		now := time.Now()
 		slow := done || now.Sub(lastSlow) >= slowTime
-		// A recording is written down at the lost counts: nothing that is older shall wait here
-		// then.
+		// A recording is written to its file at the lost counts. So all older samples must have
+		// reached it by then.
 		if slow || now.Sub(lastBatch) >= batchTime {
 			lastBatch = now
 			if err := s.flush(sink); err != nil {

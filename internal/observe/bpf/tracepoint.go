@@ -14,8 +14,8 @@ type Tracepoint struct {
 	Without string
 }
 
-// Tracepoints lists those that the programs are attached to, so that doctor asks for what the
-// source asks for.
+// Tracepoints lists the programs' tracepoints. With this list doctor checks the same ones that the
+// source needs.
 func Tracepoints() []Tracepoint {
 	var all []Tracepoint
 	for _, h := range hooks {
@@ -94,8 +94,8 @@ func (o Options) argsOf(types *btf.Spec, name string) int {
 	return tracepointArgs(types, name)
 }
 
-// TellsOfRefusals says whether tcp_retransmit_skb tells of retransmissions that the own device
-// refused: Linux 6.17.
+// TellsOfRefusals reports whether tcp_retransmit_skb also runs for retransmissions that the own
+// device refused: Linux 6.17 or newer.
 func TellsOfRefusals(types *btf.Spec) bool {
 	return tracepointArgs(types, "tcp_retransmit_skb") > 2
 }

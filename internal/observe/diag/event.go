@@ -6,8 +6,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// past is what of a flow's last sample is compared with the next one. Values are Absent where the
-// kernel has none.
+// past holds the values of a flow's last sample that are compared with the next one. Values are
+// Absent where the kernel has none.
 type past struct {
 	state, caState         int64
 	backoff, totalRTO      int64
@@ -15,7 +15,7 @@ type past struct {
 	reordering, reordSeen  int64
 	sackedOut, dsackDups   int64
 	deliveredCE            int64
-	ceGrew                 bool // since the sample before
+	ceGrew                 bool // the count of CE marks grew since the sample before
 	sendWindow, recvWindow int64
 }
 
@@ -39,7 +39,7 @@ func growth(before, now int64) int64 {
 	return max(0, now-before)
 }
 
-// situation is what every event says of the sender.
+// situation is the sender's state in every event.
 type situation struct {
 	caState                  tcp.CAState
 	cwnd, ssthresh, inFlight uint32
@@ -48,7 +48,7 @@ type situation struct {
 func situationOf(r *row) situation {
 	s := situation{
 		caState: tcp.CAState(r[tcp.CAStateField]), cwnd: uint32(r[tcp.CwndPackets]),
-		ssthresh: math.MaxInt32, // as in the kernel: unset
+		ssthresh: math.MaxInt32, // unset, as in the kernel
 		inFlight: uint32(max(0, r[tcp.InFlightPackets])),
 	}
 	if v := r[tcp.SsthreshPackets]; v != tcp.Absent {

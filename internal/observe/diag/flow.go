@@ -17,11 +17,11 @@ type flow struct {
 	socketID   [sockIDLen]byte
 	congestion string // the algorithm now; Flow keeps the first one
 
-	rejected   bool   // what cannot change of it does not pass the filter
+	rejected   bool   // its constant properties do not pass the filter
 	announced  bool   // the sink knows it
 	held       bool   // a process had it open at the last poll
 	round      uint64 // the poll in which it was last seen
-	generation uint64 // of the owners when its own was last looked up, plus one
+	generation uint64 // 1 + the owners' generation when its owner was last looked up
 
 	past      past
 	situation situation

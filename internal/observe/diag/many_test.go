@@ -24,7 +24,7 @@ import (
 type crowd struct {
 	tcp.Discard
 	mu      sync.Mutex
-	flows   map[tcp.FlowID]bool // whether its owner is known
+	flows   map[tcp.FlowID]bool // true if the flow's owner is known
 	samples map[tcp.FlowID]int
 	closed  int
 }
@@ -54,7 +54,7 @@ func (c *crowd) Event(e *tcp.Event) error {
 	return nil
 }
 
-// holds waits until something holds of what has been counted.
+// holds waits until a condition on the counts holds.
 func (c *crowd) holds(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	testnet.Eventually(t, 30*time.Second, what, func() bool {

@@ -26,7 +26,7 @@ type answer struct {
 	receiveQueue  uint32
 	sendQueue     uint32
 	inode         uint32
-	info          []byte // struct tcp_info, as long as this kernel's; nil for what is no full socket
+	info          []byte // struct tcp_info, as long as this kernel's; nil if the socket is not a full one
 	memory        []byte // SK_MEMINFO_VARS
 	congestion    []byte // name, without its NUL
 	bbr           []byte // struct tcp_bbr_info
@@ -37,7 +37,7 @@ type answer struct {
 // Offsets in struct inet_diag_msg.
 const (
 	offID           = 4
-	offSourcePort   = 0 // in the id, as the following
+	offSourcePort   = 0 // this and the following ones are offsets in the ID
 	offRemotePort   = 2
 	offSource       = 4
 	offRemote       = 20

@@ -21,7 +21,7 @@ var ErrNeedRoot = errors.New(
 type space struct {
 	ns    owner.NetNS
 	conn  *conn
-	flows map[uint64]*flow // by socket cookie, which is unique in its namespace
+	flows map[uint64]*flow // key: socket cookie, unique in its namespace
 	seen  int              // flows in the current poll
 }
 
@@ -50,7 +50,7 @@ func (s *Source) wanted() ([]owner.NetNS, error) {
 		return nil, fmt.Errorf("listing network namespaces: %w", err)
 	}
 	if !slices.ContainsFunc(all, func(n owner.NetNS) bool { return n.Inode == s.self }) {
-		all = append(all, self) // of this thread alone
+		all = append(all, self) // the thread has a namespace of its own
 	}
 	if len(only) > 0 {
 		all = slices.DeleteFunc(all, func(n owner.NetNS) bool { return !slices.Contains(only, n.Inode) })
@@ -93,8 +93,8 @@ func (s *Source) openFirst() error {
 	if others := len(list) - 1; others > 0 && denied >= others {
 		return ErrNeedRoot
 	}
-	// Without root other users' namespaces are not even listed; entering the own one tells whether
-	// there is the right.
+	// Without root other users' namespaces are not even listed. Entering the own one shows whether
+	// the process has the right.
 	if s.options.AllNamespaces {
 		c, err := openIn(owner.NetNS{Inode: s.self, Path: "/proc/thread-self/ns/net"})
 		if err == nil {
@@ -156,7 +156,7 @@ func (s *Source) relist() error {
 	return nil
 }
 
-// held says whether a process still has a socket in the namespace.
+// held reports whether a process still has a socket in the namespace.
 func (sp *space) held() bool {
 	for _, fl := range sp.flows {
 		if fl.held {

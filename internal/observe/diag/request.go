@@ -43,8 +43,8 @@ func dumpRequest(bytecode []byte) []byte {
 	return b
 }
 
-// getRequest asks for the socket with these addresses, whatever its cookie: a TIME_WAIT entry that
-// took the place of the socket has another.
+// getRequest asks for the socket with these addresses and any cookie, because a TIME_WAIT entry
+// that replaced the socket has another cookie.
 func getRequest(family uint8, id *[sockIDLen]byte) []byte {
 	b := make([]byte, unix.SizeofNlMsghdr+requestV2Len)
 	header(b, msgByFamily, unix.NLM_F_REQUEST)
@@ -122,16 +122,16 @@ func bytecode(f *filter.Filter) []byte {
 		lists = append(lists, list)
 	}
 	var program []byte
-	for i := len(lists) - 1; i >= 0; i-- { // from the end, because only then the distance to it is known
+	for i := len(lists) - 1; i >= 0; i-- { // backwards, because a jump needs the distance to the end
 		program = append(anyOf(lists[i], len(program)), program...)
 	}
 	return program
 }
 
 // anyOf is the part of a program that goes on behind its own end when one of the conditions holds
-// for either side. behind is the length of what follows it in the program.
+// for either side. behind is the length of the program's part behind it.
 func anyOf(list []condition, behind int) []byte {
-	length := opLen // of the jump out
+	length := opLen // length of the jump out
 	for _, c := range list {
 		length += 2 * (opLen + len(c) + opLen)
 	}

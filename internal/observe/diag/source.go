@@ -83,14 +83,14 @@ type Source struct {
 	sink       tcp.Sink
 	emitEvent  func(*tcp.Event) error
 	round      uint64
-	generation uint64 // of the owners, at this poll
+	generation uint64 // the owners' generation at this poll
 	lastID     tcp.FlowID
 	failures   int
 	answer     answer
 	row        row
-	now        past // of the row
+	now        past // the row's values
 	batch      *tcp.Batch
-	rows       int // of the batch that are filled
+	rows       int // filled rows of the batch
 	comparison comparison
 }
 
@@ -193,7 +193,7 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 	defer background.Wait()
 	ownersCtx, stopOwners := context.WithCancel(ctx)
 	defer stopOwners()
-	background.Go(func() { _ = s.owners.Run(ownersCtx) }) // without /proc flows have no owner
+	background.Go(func() { _ = s.owners.Run(ownersCtx) }) // fails without /proc: flows then have no owner
 
 	due := time.Now()
 	nextList := due.Add(relistInterval)

@@ -15,8 +15,8 @@ type infoField struct {
 	offset int
 	size   int // bytes
 	field  tcp.Field
-	scale  int64  // what the kernel's unit is multiplied by
-	unset  unset  // which values stand for "not measured" or "no limit"
+	scale  int64  // factor from the kernel's unit to the field's
+	unset  unset  // values that mean "not measured" or "no limit"
 	since  string // first kernel version
 }
 

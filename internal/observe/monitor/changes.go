@@ -31,18 +31,17 @@ func newChanges(sink tcp.Sink) *changes {
 	return &changes{Sink: sink, last: map[tcp.FlowID]*shown{}, kept: tcp.NewBatch(0)}
 }
 
-// shown is what a flow's last sample showed.
+// shown holds a flow's last situation, and the limited times at the last look at them.
 type shown struct {
 	situation situation
-	// The times limited, of the sample by which the limit was told.
 	timeNs, rwndUs, sndbufUs int64
 }
 
-// situation is what has to be another for the next sample to be let through.
+// situation holds the compared values. A sample passes if its situation differs from the last one.
 type situation struct {
 	values [len(changing)]int64
-	// Whether the peer's window or the send buffer was a limit. The running limit itself is not
-	// told, but its time grows.
+	// Whether the peer's window or the send buffer was a limit. The kernel does not show the
+	// present limit itself, but its time grows.
 	rwnd, sndbuf bool
 }
 
@@ -60,7 +59,7 @@ func (c *changes) Samples(b *tcp.Batch) error {
 	return c.Sink.Samples(c.kept)
 }
 
-// differs says whether row i shows something new of its flow, and remembers it.
+// differs reports whether row i shows something new of its flow, and remembers it.
 func (c *changes) differs(b *tcp.Batch, i int, id tcp.FlowID) bool {
 	last, known := c.last[id]
 	if !known {

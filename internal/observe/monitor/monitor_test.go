@@ -164,7 +164,7 @@ func TestAFlowThatIsClosedIsForgotten(t *testing.T) {
 	}
 }
 
-// What the BPF programs compare is what this package compares, by other names.
+// The BPF programs and this package compare the same values, by different names.
 func TestBothSourcesCallTheSameAChange(t *testing.T) {
 	const programs = "../../../bpf/monitor/sample.h"
 	text, err := os.ReadFile(programs)

@@ -50,7 +50,7 @@ func TestWithoutOwnersNobodyAsksWhoseSocketsAre(t *testing.T) {
 	for _, kind := range []Kind{BPF, Diag} {
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		var sinks [2]*owned // with owners, and without
+		var sinks [2]*owned // one with owners, one without
 		for i := range sinks {
 			source, err := Open(Options{Source: kind, Filter: both, NoOwners: i == 1})
 			if err != nil {

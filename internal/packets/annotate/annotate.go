@@ -20,7 +20,7 @@ const (
 	staleNs = 1e9
 )
 
-// History is what a recording tells about its flows. It is a tcp.Sink.
+// History holds the flows' states of a recording by time. It is a tcp.Sink.
 type History struct {
 	tcp.Discard
 	// WallNs turns times of the recording into ns since 1970.
@@ -38,8 +38,8 @@ type flow struct {
 	firstNs int64
 	shifted bool
 	shiftNs int64
-	states  []state  // changes, by time
-	repeats []repeat // by time
+	states  []state  // changes, in order of time
+	repeats []repeat // in order of time
 }
 
 type state struct{ timeNs, cwnd, congestion int64 }

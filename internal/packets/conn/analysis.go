@@ -211,7 +211,7 @@ type item struct {
 // other more often; 16 take a tenth longer.
 const (
 	batchItems = 256
-	batches    = 64 // of each worker
+	batches    = 64 // batches per worker
 )
 
 func (a *analysis) startWorkers(n int) {

@@ -9,7 +9,7 @@ import (
 	"airtide/internal/packets/conn"
 )
 
-// Flows are found by their ends and times, in whatever order they were added.
+// Flows are found by their ends and times. The order in which they were added does not matter.
 func TestFlowsAreFoundByTime(t *testing.T) {
 	ends := conn.EndsOf(netip.MustParseAddrPort("[::ffff:10.0.0.1]:4000"), netip.MustParseAddrPort("10.0.0.2:80"))
 	var flows conn.Flows[int]

@@ -141,7 +141,7 @@ func (c *connection) agreeOnWindows() {
 	case answered && server.synAck:
 		server.shift = *server.Offer.Scale
 	case offered && *client.Offer.Scale == 0:
-		client.shift = 0 // with or without an answer
+		client.shift = 0 // the server's answer does not matter
 	}
 }
 

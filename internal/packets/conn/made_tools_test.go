@@ -13,12 +13,12 @@ import (
 	"airtide/test/capture"
 )
 
-// made is a connection that is made up: packets in the order of their times, as a capture may show
-// them. Its ends keep no rule of TCP, but what they do is what TCPs do.
+// made is a made-up connection: packets in the order of their times, as a capture may show them.
+// Its ends follow no rule of TCP, but each of their steps occurs in real connections.
 type made struct {
 	r       *rand.Rand
 	at      int64 // ns
-	tick    int64 // of the clock
+	tick    int64 // resolution of the packets' times, ns
 	ends    [2]madeEnd
 	packets []madePacket
 	rttNs   int64
@@ -27,11 +27,11 @@ type made struct {
 type madeEnd struct {
 	addr    netip.AddrPort
 	first   uint32 // sequence number of the SYN
-	next    uint32 // of the next byte
+	next    uint32 // sequence number of the next byte
 	ack     uint32 // next byte that it expects
 	window  uint16
-	options []byte // of the SYN
-	shift   uint   // of its windows, once both SYNs agree
+	options []byte // options of the SYN
+	shift   uint   // scale of its windows, once both SYNs agree
 	sent    []madeRange
 }
 
@@ -176,7 +176,7 @@ func (m *made) burst(from int) {
 	}
 }
 
-// acknowledge sends an ACK of what came, or of a part.
+// acknowledge sends an ACK of the received bytes, or of a part of them.
 func (m *made) acknowledge(from int) {
 	e, other := &m.ends[from], &m.ends[1-from]
 	switch sent := other.sent; {
@@ -245,7 +245,7 @@ func (m *made) closeWindow(from int) {
 	m.wait()
 }
 
-// keepAlive asks whether the other end is there.
+// keepAlive sends one or two probes to the other end.
 func (m *made) keepAlive(from int) {
 	e, other := &m.ends[from], &m.ends[1-from]
 	m.at += 2000 * ms

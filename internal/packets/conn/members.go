@@ -6,20 +6,20 @@ import (
 	"airtide/internal/packets/decode"
 )
 
-// membership is what the reader knows of an open connection.
+// membership is the reader's state of an open connection.
 type membership struct {
 	key          decode.Key
 	client       uint8     // end of key
-	ends         [2]origin // of key
-	closed       bool      // by a RST or by FINs of both ends
+	ends         [2]origin // in the order of key
+	closed       bool      // had a RST, or FINs of both ends
 	lastNs       int64     // time of the last packet
 	lastPacket   uint64
 	worker       int
-	newer, older *connection // by the last packet, in the queue of open or of closed connections
+	newer, older *connection // neighbours in the queue of open or closed connections, by last packet
 	gone         bool
 }
 
-// origin is what the reader knows of the segments of one end.
+// origin is the reader's state of one end.
 type origin struct {
 	begun bool   // sent a segment
 	syn   bool   // sent a SYN

@@ -2,7 +2,7 @@ package conn
 
 import "net/netip"
 
-// Connection is what a capture shows of a connection. Times are in ns since 1970, or in µs.
+// Connection is the report on a connection of a capture. Times are in ns since 1970, or in µs.
 type Connection struct {
 	// ID numbers the connections from 1 in the order of their first packets, like tcp.stream + 1.
 	ID          uint64 `json:"connection"`
@@ -44,7 +44,7 @@ func (c *Connection) Bytes() uint64 { return c.FromClient.DataBytes + c.FromServ
 // DurationNs is the time from the first to the last packet.
 func (c *Connection) DurationNs() int64 { return max(0, c.LastNs-c.FirstNs) }
 
-// Direction is what one end sent.
+// Direction describes the segments that one end sent.
 type Direction struct {
 	Packets      uint64 `json:"packets"`
 	WireBytes    uint64 `json:"wire_bytes"`
@@ -53,7 +53,7 @@ type Direction struct {
 	UniqueBytes  uint64 `json:"unique_bytes"` // seen for the first time
 	GreatestData uint32 `json:"greatest_data_bytes"`
 
-	Retransmissions uint64 `json:"retransmissions"` // without the fast and the spurious ones
+	Retransmissions uint64 `json:"retransmissions"` // neither fast nor spurious ones
 	Fast            uint64 `json:"fast_retransmissions"`
 	Spurious        uint64 `json:"spurious_retransmissions"`
 	RepeatedBytes   uint64 `json:"repeated_bytes"`
@@ -72,7 +72,7 @@ type Direction struct {
 
 	Acks       uint64 `json:"acks_of_new_data"`
 	PureAcks   uint64 `json:"pure_acks"`
-	AckedBytes uint64 `json:"acked_bytes"` // of the other end
+	AckedBytes uint64 `json:"acked_bytes"` // bytes of the other end
 	DupAcks    uint64 `json:"duplicate_acks"`
 	// UnseenAcked counts ACKs of data that was not captured.
 	UnseenAcked    uint64  `json:"acks_of_unseen_data"`
@@ -107,7 +107,7 @@ type Direction struct {
 // not seen is unknown, and absent here.
 type Offer struct {
 	MSS        uint16 `json:"mss_bytes,omitempty"`
-	Scale      *int8  `json:"window_scale,omitempty"` // not offered if absent and no bytes are missing
+	Scale      *int8  `json:"window_scale,omitempty"` // absent: not offered, unless bytes of the SYN are missing
 	SACK       *bool  `json:"sack,omitempty"`
 	Timestamps *bool  `json:"timestamps,omitempty"`
 	ECN        bool   `json:"ecn"`

@@ -2,7 +2,7 @@ package conn
 
 import "airtide/internal/packets/decode"
 
-// Signs are what the analysis finds in a segment.
+// Signs is a set of findings in a segment.
 type Signs uint32
 
 // The signs.

@@ -14,7 +14,7 @@ type Step struct {
 	// AckOffset is the place that it acknowledges in the stream of the other end.
 	AckOffset int64
 	Acked     int64 // bytes that it newly acknowledges
-	OtherSent int64 // end of what the other end has sent
+	OtherSent int64 // number of bytes that the other end has sent
 	InFlight  int64 // bytes of its sender that are in flight now
 	// Segments is the number of segments of data or, if it is late, of any kind that it carries.
 	// Late segments begin below the highest byte that their sender sent before.
@@ -33,8 +33,8 @@ type Step struct {
 
 // Delay is the time from a segment to its ACK.
 type Delay struct {
-	Offset int64 // of the first byte
-	End    int64 // behind the last byte
+	Offset int64 // place of the first byte
+	End    int64 // place behind the last byte
 	Ns     int64
 }
 
@@ -46,7 +46,7 @@ type side struct {
 	start  uint32 // sequence number of its first byte: behind the SYN, or of the first segment
 	next   uint32 // behind the highest byte
 	nextNs int64
-	offset int64  // of the byte next
+	offset int64  // place of the byte next
 	holes  holes  // below offset
 	acked  bool   // sent an ACK
 	ack    uint32 // last acknowledged by this end
@@ -57,7 +57,7 @@ type side struct {
 	dupAcks uint32
 	last    Signs
 
-	window         uint16 // as in the last header
+	window         uint16 // value in the last header
 	unscaled       bool   // the last header was that of a SYN
 	shift          int8   // binary exponent of its windows, or unknownShift
 	leastWindow    int64
@@ -65,7 +65,7 @@ type side struct {
 	windowKnown    bool
 
 	flights     []flight
-	first       int // of flights
+	first       int // index of the first flight in use
 	inFlightSum float64
 	rtt         delays
 
@@ -88,7 +88,7 @@ type connection struct {
 	synAckNs     int64   // the first behind the last SYN
 	lastSynAckNs int64
 	ackedNs      int64
-	rttNs        int64 // of the handshake, for telling reordering from retransmission; 0 if unknown
+	rttNs        int64 // RTT of the handshake, which tells reordering from retransmission; 0: unknown
 	again        bool  // a SYN came behind a RST
 	endBy        int8  // 0 nobody, 1 client, 2 server
 	takenNs      int64 // time of the last segment

@@ -195,7 +195,7 @@ type reason struct {
 	name string
 	// happens reports whether the reason exists in a connection of ours and of tshark.
 	happens func(ours, theirs *analysed) bool
-	counts  []string // that may differ
+	counts  []string // counts that may differ
 }
 
 // Counts that may differ: the kinds of late packets, and all signs.

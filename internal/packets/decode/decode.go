@@ -48,7 +48,7 @@ type Segment struct {
 	Key    Key
 	From   uint8 // end of Key that sent it
 	Flags  uint8
-	Window uint16 // as in the header, not scaled
+	Window uint16 // value in the header, not scaled
 	Seq    uint32
 	Ack    uint32
 	// Payload is the number of bytes of data on the wire; PacketBytes that of the whole packet.
@@ -117,8 +117,8 @@ func (d *Decoder) Decode(p *read.Packet, s *Segment) bool {
 	return true
 }
 
-// short reports whether a header of n bytes is not whole, and counts the packet if so. b is what
-// was captured of it, and rest the number of bytes on the wire.
+// short reports whether a header of n bytes is not whole, and counts the packet if so. b holds the
+// captured part of it, and rest is the number of bytes on the wire.
 func (d *Decoder) short(b []byte, rest, n int) bool {
 	switch {
 	case len(b) >= n:

@@ -6,10 +6,10 @@ import "math/bits"
 type fragmentKey struct {
 	addresses
 	id       uint32
-	protocol uint8 // of IPv4
+	protocol uint8 // protocol number of IPv4
 }
 
-// datagram is what is known of a fragmented datagram.
+// datagram is the state of a fragmented datagram.
 type datagram struct {
 	head  [maxHead]byte        // the first bytes, with the TCP header
 	has   [maxHead / 64]uint64 // one bit for each byte of head

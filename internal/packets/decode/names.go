@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// layer is what numbers the kinds of packets that are not read.
+// layer is a protocol layer that numbers the kinds of unread packets.
 type layer uint8
 
 const (
@@ -61,8 +61,8 @@ const maxKinds = 256
 // Unread is a kind of packets that was not looked into.
 type Unread struct {
 	Name   string `json:"name"`   // empty if unknown
-	Layer  string `json:"layer"`  // what the number is: link type, EtherType, IP protocol, ...
-	Number uint32 `json:"number"` // of the kind
+	Layer  string `json:"layer"`  // kind of number: link type, EtherType, IP protocol, ...
+	Number uint32 `json:"number"` // the layer's number of the protocol
 	// Packets are among those of other protocols, or of unknown links.
 	Packets uint64 `json:"packets"`
 	format  string

@@ -41,7 +41,7 @@ func randomSegment(r *rand.Rand, v6 bool) capture.TCP {
 	}
 }
 
-// text is what a segment says, in words that an oracle can say, too.
+// text formats a segment with the values that an oracle also prints.
 func text(s *decode.Segment) string {
 	blocks := ""
 	for _, b := range s.Blocks[:s.NumBlocks] {

@@ -309,7 +309,7 @@ func (d *Decoder) l2tp(b []byte, rest int, s *Segment) bool {
 // teredo reads RFC 4380.
 func (d *Decoder) teredo(b []byte, rest int, s *Segment) bool {
 	for len(b) >= 8 && b[0] == 0 {
-		size := 8 // where the datagram came from
+		size := 8 // origin indication
 		if b[1] == 1 {
 			size = 13 + int(b[2]) + int(b[3]) // authentication
 		}

@@ -92,7 +92,7 @@ type flow struct {
 	acked       series // bytes, growing
 	cwnd        series // bytes
 	srtt        series // µs
-	retransmits uint64 // as the events say
+	retransmits uint64 // segments, by the events
 	inherited   bool   // open before the recording
 	sampled     bool
 	// floor is the number of bytes that were acknowledged before the recording. It has no time.
@@ -189,8 +189,8 @@ func (r *Recording) Event(e *tcp.Event) error {
 
 // Connection is one end of a connection in both files.
 type Connection struct {
-	Connection uint64         `json:"connection"` // of the capture
-	Flow       tcp.FlowID     `json:"flow"`       // of the recording
+	Connection uint64         `json:"connection"` // ID in the capture
+	Flow       tcp.FlowID     `json:"flow"`       // ID in the recording
 	Local      netip.AddrPort `json:"local"`      // the recorded end
 	Remote     netip.AddrPort `json:"remote"`
 	// AlignedBy tells how the offset was found: acks compares times of the same acknowledged bytes;

@@ -110,7 +110,7 @@ func upload(place float64) *capture.Source {
 	client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("192.0.2.9:80")
 	fromClient := int64(place * float64(wayNs))
 	all := &capture.Source{}
-	now := int64(1_700_000_000e9) // at the client
+	now := int64(1_700_000_000e9) // time at the client, ns since 1970
 	// exchange is a segment of the client and its answer.
 	exchange := func(up, down capture.TCP) {
 		up.From = client
@@ -148,7 +148,7 @@ func TestOffsetOfTheOtherEnd(t *testing.T) {
 	for _, c := range []struct {
 		near              string
 		place             float64
-		offsetNs, ofAcks  int64 // without and with the way of the ACKs
+		offsetNs, ofAcks  int64 // ns, without and with the way of the ACKs
 		leastRTT, mostRTT float64
 	}{
 		// Half of the handshake's RTT has half of both answers.

@@ -22,8 +22,8 @@ type LinkType uint16
 
 // Packet is one captured packet.
 type Packet struct {
-	Number uint64 // from 1, in the order of the capture
-	TimeNs int64  // since 1970 UTC
+	Number uint64 // counts from 1 in the order of the capture
+	TimeNs int64  // ns since 1970 UTC
 	Data   []byte // the captured bytes; valid until the next call of Next
 	Length int    // bytes on the wire
 	Link   LinkType
@@ -47,7 +47,7 @@ const (
 type Damage struct {
 	Name    string
 	Packet  uint64 // the last packet before the place; 0 if there is none
-	Offset  int64  // of the unreadable part, in uncompressed bytes
+	Offset  int64  // start of the unreadable part, in uncompressed bytes
 	Problem string
 	// Cut is true if the capture only ends early, as when its writer was killed.
 	Cut bool
@@ -246,7 +246,7 @@ type window struct {
 	in       io.Reader
 	buffer   []byte
 	from, to int
-	offset   int64 // of the byte at from
+	offset   int64 // file offset of the byte at from
 	err      error
 }
 

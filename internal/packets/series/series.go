@@ -30,7 +30,7 @@ type Series struct {
 	row   tcp.Sample
 }
 
-// end is what is known of one end of an open connection.
+// end is the state of one end of an open connection.
 type end struct {
 	acked, window, rttUs int64
 }

@@ -20,7 +20,7 @@ type perfettoTrace struct {
 	fields    []tcp.Field
 	known     flowTable
 	flows     map[tcp.FlowID]*perfettoFlow
-	processes map[uint32]bool // by PID
+	processes map[uint32]bool // key: PID
 	names     map[string]uint64
 	lost      lossWatch
 	lostTrack bool
@@ -30,8 +30,8 @@ type perfettoTrace struct {
 // perfettoFlow is the last written state of a flow.
 type perfettoFlow struct {
 	track     uint64
-	values    []int64 // by place in fields; Absent before the first value
-	described []bool  // whether the counter has its descriptor
+	values    []int64 // same order as fields; Absent before the first value
+	described []bool  // true if the counter has its descriptor
 	caState   int64   // open slice, or Absent
 	lastNs    int64
 }
@@ -212,8 +212,8 @@ func (p *perfettoTrace) Event(e *tcp.Event) error {
 	return p.writeEvent(e.TimeNs, annotate(event, newEventRow(e, p.meta)), interned)
 }
 
-// eventTitle is the kind of event, with the cause of a retransmission, which is what one looks for
-// in the viewer.
+// eventTitle returns the kind of event, and the cause of a retransmission: both are searched for in
+// the viewer.
 func eventTitle(e *tcp.Event) string {
 	if e.Cause != tcp.CauseNone {
 		return fmt.Sprintf("%s (%s)", e.Kind, e.Cause)

@@ -10,7 +10,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// perfettoSeen is what testdata/read_perfetto.py prints.
+// perfettoSeen is the output of testdata/read_perfetto.py.
 type perfettoSeen struct {
 	Definitions struct {
 		Unknown        []string       `json:"unknown"`

@@ -51,7 +51,7 @@ func expectedFacts(samples int) map[string]*columnFacts {
 	return facts
 }
 
-// tablesSeen is what testdata/read_tables.py prints.
+// tablesSeen is the output of testdata/read_tables.py.
 type tablesSeen struct {
 	Samples   map[string]map[string]columnFacts `json:"samples"`
 	RowGroups int                               `json:"row_groups"`

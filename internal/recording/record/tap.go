@@ -26,16 +26,16 @@ type Tap struct {
 	mu      sync.Mutex
 	flows   map[tcp.FlowID]*tapped
 	writer  *trace.Writer // nil while off
-	path    string        // of the recording, or of the last one
+	path    string        // path of the present or the last recording
 	files   []string      // recordings that ended well
-	err     error         // of the last recording
-	failed  []error       // of all recordings
+	err     error         // error of the last recording
+	failed  []error       // errors of all recordings
 	chosen  map[tcp.FlowID]bool
 	choose  func(*tcp.Flow) bool // nil for all flows
 	kept    *tcp.Batch           // scratch of Samples
 	row     tcp.Sample           // scratch of Samples
-	loss    tcp.Loss             // since the observation began
-	before  tcp.Loss             // when the recording began
+	loss    tcp.Loss             // loss since the observation began
+	before  tcp.Loss             // loss before the recording began
 	flushed time.Time
 }
 

@@ -68,7 +68,7 @@ func TestFieldsAreAllThatIsRead(t *testing.T) {
 	copy(stripped.Flow, batch.Flow)
 	for f := range stripped.Cols {
 		for i := range stripped.Cols[f] {
-			stripped.Cols[f][i] = 0x5555 // whatever was there before
+			stripped.Cols[f][i] = 0x5555 // stands for any older value
 		}
 	}
 	for _, f := range Fields() {

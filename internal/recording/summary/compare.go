@@ -25,7 +25,7 @@ type Role struct {
 	Process string `json:"process"`
 	// Direction is "sender", "receiver", or "control" for a flow that moved little.
 	Direction string `json:"direction"`
-	Port      uint16 `json:"port"`   // of the service: the lower of both
+	Port      uint16 `json:"port"`   // the service's: the lower port of both
 	Server    bool   `json:"server"` // the flow's own end has the port
 	Peer      string `json:"peer"`   // address
 }
@@ -61,14 +61,14 @@ type Changes struct {
 	ReceivedBytes      Change `json:"received_bytes"`
 	AckedRateBps       Change `json:"acked_rate_bps"`
 	ReceiveRateBps     Change `json:"receive_rate_bps"`
-	RttMedianUs        Change `json:"rtt_median_us"` // of the smoothed ones if there are no single ones
+	RttMedianUs        Change `json:"rtt_median_us"` // median of smoothed RTTs if there are no single ones
 	RttP99Us           Change `json:"rtt_p99_us"`
 	MinRttUs           Change `json:"min_rtt_us"`
 	CwndMedianPackets  Change `json:"cwnd_median_packets"`
 	InFlightPackets    Change `json:"in_flight_median_packets"`
 	LostPackets        Change `json:"lost_packets"`
 	RetransmitsPackets Change `json:"retransmits_packets"`
-	RetransmittedPct   Change `json:"retransmitted_pct"` // of the delivered packets
+	RetransmittedPct   Change `json:"retransmitted_pct"` // per cent of the delivered packets
 	LocalCongestion    Change `json:"local_congestion"`
 	DupAck             Change `json:"dup_ack"`
 	Timeout            Change `json:"timeout"`

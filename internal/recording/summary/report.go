@@ -8,7 +8,7 @@ import (
 // Report is a summary at a moment. A nil pointer means a value that the source could not see.
 type Report struct {
 	Totals Totals `json:"totals"`
-	Flows  []Flow `json:"flows"` // in the order in which they were first seen
+	Flows  []Flow `json:"flows"` // in order of the first record
 }
 
 // Totals sums up all flows. A connection between two namespaces of one host is two flows and counts
@@ -25,7 +25,7 @@ type Totals struct {
 
 // Loss counts the data that the observation could not deliver.
 type Loss struct {
-	Records       uint64   `json:"lost_records"` // on all processors, orphaned, or never made
+	Records       uint64   `json:"lost_records"` // sum of lost, orphaned and missed records, on all processors
 	PerCPU        []uint64 `json:"lost_per_cpu"`
 	OrphanRecords uint64   `json:"orphan_records"`
 	MissedRecords uint64   `json:"missed_records"`
@@ -102,11 +102,11 @@ type Spread struct {
 
 // Retransmissions counts retransmitted segments.
 type Retransmissions struct {
-	Packets *int64 `json:"packets"` // as the kernel counts
+	Packets *int64 `json:"packets"` // the kernel's count
 	Bytes   *int64 `json:"bytes"`
 	// DeliveredPct is the packets in per cent of the delivered ones.
 	DeliveredPct *float64 `json:"delivered_pct"`
-	Causes       *Causes  `json:"causes"` // as the events say
+	Causes       *Causes  `json:"causes"` // counts of the events
 }
 
 // Causes counts retransmissions by tcp.Cause.

@@ -10,7 +10,7 @@ import (
 const (
 	ms  = int64(1e6)
 	sec = int64(1e9)
-	t0  = 1000 * sec // when the scenes begin
+	t0  = 1000 * sec // start of the scenes
 )
 
 // scene feeds a summary with synthetic samples.
@@ -40,7 +40,7 @@ func (s *scene) open(id tcp.FlowID, change func(*tcp.Flow)) {
 
 type values map[tcp.Field]int64
 
-// sample feeds one sample; whatever is not named is absent.
+// sample feeds one sample. Fields without a value are absent.
 func (s *scene) sample(id tcp.FlowID, timeNs int64, v values) {
 	s.t.Helper()
 	sample := tcp.Sample{TimeNs: timeNs, Flow: id}

@@ -16,11 +16,11 @@ type Options struct {
 
 // Summary is a tcp.Sink.
 type Summary struct {
-	unseen [256]bool // by event kind
+	unseen [256]bool // index: event kind
 	// dense holds flows by ID. IDs come from a file, so very large ones go into sparse.
 	dense  []*flow
 	sparse map[tcp.FlowID]*flow
-	order  []*flow // in the order in which they were first seen
+	order  []*flow // in order of the first record
 	up     *stats.PeakRate
 	down   *stats.PeakRate
 	loss   *tcp.Loss

@@ -36,7 +36,7 @@ func TestRateIsOverActiveTime(t *testing.T) {
 func TestPeakIsTheBestSecond(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		times []int64 // of ACKs for 100 kB each, in ms after the opening
+		times []int64 // times of ACKs for 100 kB each, in ms after the opening
 		want  float64 // bit/s; 0 for absent
 	}{
 		{
@@ -199,7 +199,7 @@ func TestTimeBelongsToTheStateThatEndsIt(t *testing.T) {
 		s.sample(1, t0+x.at*sec, values{tcp.CAStateField: int64(x.state)})
 	}
 	is(t, "shares", s.only().CAStateShare, CAStateShare{Open: 0.4, Disorder: 0.2, Recovery: 0.3, Loss: 0.1})
-	s.sample(1, t0+11*sec, values{tcp.CAStateField: 77}) // from a file that is not to be trusted
+	s.sample(1, t0+11*sec, values{tcp.CAStateField: 77}) // an invalid state in a file
 	is(t, "shares", s.only().CAStateShare, CAStateShare{Open: 0.4, Disorder: 0.2, Recovery: 0.3, Loss: 0.1})
 }
 
@@ -258,7 +258,7 @@ func TestEventsAreCounted(t *testing.T) {
 		{Kind: tcp.EventUndo, Reason: tcp.ReasonUndoDsack},
 		{Kind: tcp.EventCCChange, Text: "bbr"},
 		{Kind: tcp.EventCCChange, Text: "cubic"},
-		{Kind: tcp.EventKind(250), Code: tcp.ErrorCode(99)}, // of a later version
+		{Kind: tcp.EventKind(250), Code: tcp.ErrorCode(99)}, // an event of a later version
 	} {
 		e.Flow = 1
 		e.TimeNs = t0 + 2*sec
@@ -381,7 +381,7 @@ func TestReceivedCountsTheSegmentThatBroughtThem(t *testing.T) {
 func TestSenselessAckIsNotCounted(t *testing.T) {
 	s := newScene(t, Options{})
 	s.open(1, nil)
-	s.sample(1, t0+sec, values{tcp.AckedBytes: 1000, tcp.AckBytes: 9999, tcp.SentBytes: 2000}) // of what was never sent
+	s.sample(1, t0+sec, values{tcp.AckedBytes: 1000, tcp.AckBytes: 9999, tcp.SentBytes: 2000}) // an ACK of unsent bytes
 	is(t, "acked", s.only().AckedBytes, 1000)
 	s.sample(1, t0+2*sec, values{tcp.AckedBytes: 1000, tcp.AckBytes: 800, tcp.SentBytes: 2000}) // an old one
 	is(t, "acked", s.only().AckedBytes, 1000)

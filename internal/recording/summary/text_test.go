@@ -95,7 +95,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 		}
 		contains(t, table, "FLOW", "LOCAL", "RETRANS")
 	}
-	contains(t, text(t, report, TextOptions{Width: 10}), "FLOW", "RETRANS") // what stays stays
+	contains(t, text(t, report, TextOptions{Width: 10}), "FLOW", "RETRANS") // these columns always stay
 }
 
 func TestManyFlowsShowTheGreatest(t *testing.T) {

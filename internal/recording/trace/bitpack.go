@@ -10,7 +10,7 @@ import (
 // packing loops are the hottest of this package: eight residuals of w bits fill w bytes exactly, so
 // that up to 16 bits no bits need to be carried from one eight to the next. A shift by the same
 // count each time is cheaper than by different ones.
-const maxPackedBits = 56 // with up to 7 bits before them still one 64-bit word
+const maxPackedBits = 56 // a residual and up to 7 bits before it fit into a 64-bit word
 
 // maxGroups is the memory that packing n residuals may take, and write beyond.
 func maxGroups(n int) int { return n*8 + n/groupRows + 3*8 }

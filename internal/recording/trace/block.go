@@ -49,7 +49,7 @@ const (
 type header struct {
 	kind         blockKind
 	major, minor uint8
-	sequence     uint32 // of the block in its file
+	sequence     uint32 // number of the block in its file
 	payloadLen   uint32
 	count        uint32 // samples, events or flows
 	// The time range of the block's samples or events.

@@ -19,14 +19,14 @@ const window = 1 << 18
 type blocks struct {
 	file   io.ReaderAt
 	size   int64
-	offset int64 // of the next block
+	offset int64 // file offset of the next block
 	damage Damage
 
 	ctx context.Context
 	// unchecked is how many more bytes may be checked in search of a whole block.
 	unchecked int64
 
-	buf      []byte // of the file from bufStart on
+	buf      []byte // part of the file, from bufStart
 	bufStart int64
 }
 

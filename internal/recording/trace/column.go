@@ -41,11 +41,11 @@ func unzigzag(z uint64) int64 { return int64(z>>1) ^ -int64(z&1) }
 
 // columnEncoder codes the columns of one block at a time. It keeps its memory from block to block.
 type columnEncoder struct {
-	head []byte // of each column its description, and the groups of a short one
+	head []byte // each column's description, and the groups of short columns
 	body []byte // the groups of each long column, each compressed on its own
 
 	packed   []byte // groups of the column at hand
-	presence []byte // of the column at hand
+	presence []byte // presence runs of the column at hand
 }
 
 // reference is another column, already coded, that a column follows closely: v[i] is about
@@ -249,7 +249,7 @@ func differences(
 type presenceList struct {
 	mixed  bool // the column has absent rows
 	absent bool // the last row was
-	start  int  // of the last run
+	start  int  // first row of the last run
 }
 
 // presentDifferences is differences for a column with absent rows, which repeat the value before

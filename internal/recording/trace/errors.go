@@ -33,7 +33,7 @@ func ofFile(path string, err error) error {
 // VersionError is returned for a recording in a newer format version that this package cannot read.
 type VersionError struct {
 	Path  string
-	Major int // of the file's format
+	Major int // major version of the file's format
 }
 
 func (e *VersionError) Error() string {

@@ -8,8 +8,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// FuzzReader reads whatever bytes come: as a file, and as the payload of a block of each kind whose
-// checksums hold, so that the fuzzer does not have to find checksums.
+// FuzzReader reads arbitrary bytes: as a file, and as the payload of a block of each kind. The
+// block has valid checksums, because a fuzzer would not find them.
 func FuzzReader(f *testing.F) {
 	file, _ := smallRecording(f)
 	f.Add(file)

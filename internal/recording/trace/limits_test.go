@@ -143,7 +143,7 @@ func TestLongTextsAreCut(t *testing.T) {
 type claims struct {
 	header []byte
 	size   int64
-	zeros  int64 // where the zeros begin
+	zeros  int64 // offset of the first zero
 }
 
 func (c *claims) ReadAt(p []byte, at int64) (int, error) {

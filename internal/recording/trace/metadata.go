@@ -72,7 +72,7 @@ func HostMetadata() Metadata {
 	}
 	var boot unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // cannot fail: Linux has it since 2.6.39
-	ahead := boot.Nano() - clock.Now()                // by the time that the host has slept
+	ahead := boot.Nano() - clock.Now()                // ns that the host has slept
 	m.ClockMonotonicNs, m.ClockWallNs, m.ClockUncertaintyNs = readClocks()
 	m.ClockBootNs = m.ClockMonotonicNs + ahead
 	return m

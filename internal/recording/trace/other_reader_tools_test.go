@@ -14,7 +14,7 @@ import (
 	"airtide/test/need"
 )
 
-// columnTotal is what testdata/reader.py says of a column.
+// columnTotal is the output of testdata/reader.py for a column.
 type columnTotal struct {
 	Count         int
 	Sum, Weighted uint64
@@ -52,7 +52,7 @@ type otherReading struct {
 	End     map[string]any
 }
 
-// sumsUp is what this package reads of a file, as testdata/reader.py prints it.
+// sumsUp reads a file by this package, and returns the values that testdata/reader.py prints.
 func sumsUp(t *testing.T, path string) otherReading {
 	t.Helper()
 	got, damage := scan(t, path, ScanOptions{})

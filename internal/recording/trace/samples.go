@@ -13,7 +13,7 @@ import (
 const (
 	columnTime  = 0
 	columnFlow  = 1
-	columnField = 2 // of tcp.Field 0
+	columnField = 2 // column of tcp.Field 0
 	numColumns  = columnField + int(tcp.NumStored)
 )
 

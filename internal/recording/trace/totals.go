@@ -8,7 +8,7 @@ type Stats struct {
 	Events  uint64 `json:"events"`
 	Flows   uint64 `json:"flows"` // definitions, repeated ones included
 	Blocks  uint64 `json:"blocks"`
-	Bytes   int64  `json:"bytes"` // of the file
+	Bytes   int64  `json:"bytes"` // size of the file
 }
 
 // Totals counts the contents of a recording that ended cleanly.

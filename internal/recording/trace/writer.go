@@ -38,7 +38,7 @@ type Options struct {
 type Writer struct {
 	path  string
 	file  blockFile
-	size  int64 // of the whole blocks
+	size  int64 // bytes in whole blocks
 	err   error
 	stats Stats
 	// Data gathered for the next blocks, in the order of writing.
@@ -47,14 +47,14 @@ type Writer struct {
 	events   gathered
 	lost     tcp.Loss
 	hasLost  bool
-	oldestNs int64 // of the samples and events that are gathered
+	oldestNs int64 // time of the oldest gathered sample or event
 
 	encoder      samplesEncoder
 	block        []byte
 	record       []byte
 	lastEventNs  int64
 	first, last  int64     // times of the recording
-	lostReported *tcp.Loss // what the last loss block says
+	lostReported *tcp.Loss // content of the last loss block
 }
 
 // gathered is the payload of a block that is not written yet.

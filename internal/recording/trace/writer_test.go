@@ -145,9 +145,9 @@ func blockCounts(t *testing.T, path string, kind blockKind) (counts []int) {
 func TestSmallBatchesAreGathered(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		rows     []int // of the batches
+		rows     []int // rows of each batch
 		everyNs  int64 // between batches
-		wantRows []int // of the blocks
+		wantRows []int // rows of each block
 	}{
 		{"few in a second", []int{10, 20, 30}, 1e8, []int{60}},
 		{"more than a second", []int{10, 20, 30, 40}, 6e8, []int{60, 40}},
