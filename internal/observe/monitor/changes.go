@@ -33,7 +33,7 @@ func newChanges(sink tcp.Sink) *changes {
 
 // shown holds a flow's last situation, and the limited times at the last look at them.
 type shown struct {
-	situation situation
+	situation                situation
 	timeNs, rwndUs, sndbufUs int64
 }
 

@@ -32,8 +32,8 @@ const DefaultMaxOpen = 1 << 15
 // maxWaiting bounds the segments of all connections that wait for ACKs.
 const maxWaiting = 1 << 20
 
-// Observer sees all segments of all connections, in the order of the capture, but no copies. The step is valid
-// during the call.
+// Observer sees all segments of all connections, in the order of the capture, but no copies. The
+// step is valid during the call.
 type Observer interface {
 	Step(*Connection, *Step) error
 }

@@ -145,8 +145,8 @@ func (c *connection) agreeOnWindows() {
 	}
 }
 
-// windowBytes is the last window, or -1 if its scale is unknown. That of a SYN is never scaled, and a
-// closed window is closed at any scale.
+// windowBytes is the last window, or -1 if its scale is unknown. That of a SYN is never scaled, and
+// a closed window is closed at any scale.
 func (d *side) windowBytes() int64 {
 	switch {
 	case d.unscaled, d.window == 0:

@@ -26,8 +26,8 @@ type Connection struct {
 	End string `json:"end"`
 	// EndBy is the end that sent the first FIN or RST: client or server.
 	EndBy string `json:"end_by,omitempty"`
-	// Copies counts packets that were captured a second time, inside or outside of a tunnel. They are
-	// not among the packets of an end.
+	// Copies counts packets that were captured a second time, inside or outside of a tunnel. They
+	// are not among the packets of an end.
 	Copies uint64 `json:"copies,omitempty"`
 	// ClockStepsBack counts packets with a time before that of the packet before.
 	ClockStepsBack uint64    `json:"clock_steps_back"`

@@ -108,8 +108,8 @@ func less(a, b uint32) bool { return int32(a-b) < 0 }
 // offsetOf is the place of a sequence number in the stream of its sender.
 func (d *side) offsetOf(seq uint32) int64 { return d.offset + int64(int32(seq-d.next)) }
 
-// take analyses a segment of a connection. The result lies in step. It returns false for a copy of a
-// segment that was taken.
+// take analyses a segment of a connection and puts the result into step. It returns false for a
+// copy of a segment that was taken.
 func (c *connection) take(s *decode.Segment, from int, step *Step) bool {
 	sender, receiver := &c.sides[from], &c.sides[1-from]
 	if s.TimeNs < c.takenNs {
