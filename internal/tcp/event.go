@@ -156,7 +156,7 @@ const (
 	ReasonUndoDsack             // undone: every retransmission was reported as a duplicate by DSACK
 	ReasonStillOpen             // the observation ended first
 	ReasonUnknownLeaving        // the socket was destroyed and no sign of the reason was seen
-	ReasonDeviceRefused         // of a retransmission: the own device or its queue did not take it
+	ReasonDeviceRefused         // the own device or its queue did not take a retransmission
 )
 
 var reasonTable = []Word{

@@ -131,7 +131,7 @@ func (k Kind) String() string { return [...]string{"level", "counter", "enumerat
 // FieldInfo describes a field.
 type FieldInfo struct {
 	Name string // snake case with its unit; pinned by a test
-	Unit string // for axes: "packets", "bytes", "µs", "bit/s", "" when none
+	Unit string // label of axes: "packets", "bytes", "µs", "bit/s", or ""
 	Kind Kind
 	Doc  string
 	// Source names the kernel's variable.

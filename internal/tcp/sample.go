@@ -58,8 +58,8 @@ func (b *Batch) Len() int { return len(b.TimeNs) }
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() { b.Resize(0) }
 
-// Resize sets the number of rows, growing the memory when needed. New rows hold whatever was there
-// before.
+// Resize sets the number of rows, growing the memory when needed. New rows hold arbitrary old
+// values.
 func (b *Batch) Resize(n int) {
 	b.TimeNs = resize(b.TimeNs, n)
 	b.Flow = resize(b.Flow, n)

@@ -12,8 +12,8 @@ type Accelerator string
 
 // The accelerators.
 const (
-	KVM Accelerator = "kvm" // by the processor
-	TCG Accelerator = "tcg" // by emulation, many times slower
+	KVM Accelerator = "kvm" // virtualisation by the processor
+	TCG Accelerator = "tcg" // emulation, many times slower
 )
 
 // kvmTrial limits the boot by KVM if it is unknown whether KVM works. Some virtual machines offer

@@ -48,7 +48,7 @@ func needs(t *testing.T) Kernel {
 // cable is a TAP in a network namespace of its own, whose other end is the host's: 192.0.2.1.
 type cable struct {
 	net *Net
-	do  func(func() error) error // in the namespace
+	do  func(func() error) error // calls a function in the namespace
 }
 
 func newCable(t *testing.T) cable {
@@ -188,7 +188,7 @@ func runsPrograms(t *testing.T, g *Guest) {
 		!strings.Contains(err.Error(), "/bin/none") {
 		t.Errorf("a program that is not there: %v", err)
 	}
-	// All of what it started ends with a program, and holds its output no longer.
+	// All children end with a program, and hold its output no longer.
 	p, err = g.Start(t.Context(), Command{Path: "/bin/sh", Args: []string{"-c", "sleep 1000 & sleep 1000 & wait"}})
 	if err != nil {
 		t.Fatal(err)
@@ -233,8 +233,8 @@ func callsFunctions(t *testing.T, g *Guest) {
 	}
 }
 
-// firstPacketLimit is what it may take from a guest's start to its first packet, besides what
-// others take of this machine meanwhile.
+// firstPacketLimit is the greatest time from a guest's start to its first packet, without the time
+// that other programs take of this machine.
 const firstPacketLimit = 15 * time.Second
 
 // hasNetwork also holds the time since the guest's start against the limit.
@@ -328,7 +328,7 @@ func heldUp(others ...int) (h held, err error) {
 	return h, err
 }
 
-// processorTime is what a process has used of the processors.
+// processorTime returns the processors' time that a process has used.
 func processorTime(pid int) (time.Duration, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -361,7 +361,7 @@ func TestKernels(t *testing.T) {
 	for _, version := range Versions() {
 		k, err := Cached(version)
 		if errors.Is(err, ErrNoKernel) {
-			continue // what a run needs it fetches
+			continue // runs fetch the kernels that they need
 		}
 		t.Run(version, func(t *testing.T) {
 			if err != nil {

@@ -92,7 +92,7 @@ func fetch(
 	defer lock.Close()
 	target := filepath.Join(a.dir, into)
 	if _, err := os.Stat(target); err == nil {
-		return nil // by another process, meanwhile
+		return nil // another process has made it
 	}
 	if _, err := a.run(ctx, "apt-get", "update"); err != nil {
 		return err

@@ -14,14 +14,14 @@ type kind byte
 // Frames of the host carry a number that the guest's answers have as well.
 const (
 	frameRun    kind = 'r' // Command as JSON; the answers are started, output and end
-	frameSignal kind = 's' // a signal's number, for what was run under the same number
+	frameSignal kind = 's' // a signal's number, for the command with the same number
 	frameRead   kind = 'f' // a path; the answers are output and end
 	frameMake   kind = 'm' // newFile as JSON; the answer is end
 	frameCall   kind = 'c' // callOf as JSON; the answer is end, with what the function returned
 	frameClock  kind = 't' // nothing; the answer is end, with the guest's CLOCK_MONOTONIC
 
 	frameHello   kind = 'h' // Hello as JSON, once
-	frameStarted kind = 'b' // what was run has begun
+	frameStarted kind = 'b' // the command has begun
 	frameStdout  kind = 'o'
 	frameStderr  kind = 'e'
 	frameEnd     kind = 'x' // end as JSON
@@ -108,13 +108,13 @@ type callOf struct {
 // end is the final answer to a request.
 type end struct {
 	Error  string          `json:"error,omitempty"`  // it could not be done
-	Status int             `json:"status,omitempty"` // of a command
-	Signal int             `json:"signal,omitempty"` // that killed it, 0 for none
+	Status int             `json:"status,omitempty"` // a command's exit status
+	Signal int             `json:"signal,omitempty"` // signal that killed it; 0 for none
 	Ns     int64           `json:"ns,omitempty"`     // the clock
-	Output json.RawMessage `json:"output,omitempty"` // of a call
+	Output json.RawMessage `json:"output,omitempty"` // result of a call
 }
 
 // Hello is the message of a guest that is ready.
 type Hello struct {
-	Release string `json:"release"` // of its kernel, as uname -r prints it
+	Release string `json:"release"` // its kernel's release, as uname -r prints it
 }

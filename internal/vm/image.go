@@ -21,7 +21,7 @@ const (
 
 // task is the configuration that a guest reads from its image.
 type task struct {
-	Modules []string `json:"modules"` // in the order in which they are to be loaded
+	Modules []string `json:"modules"` // names in the order of loading
 	Net     *Net     `json:"net,omitempty"`
 }
 

@@ -53,7 +53,7 @@ func suiteOf(version string) (string, error) {
 
 // Kernel is an unpacked kernel.
 type Kernel struct {
-	Release string // as uname -r prints it
+	Release string // output of uname -r
 	Image   string // the file to boot
 	Modules string // the folder with its modules
 	// Architecture is the architecture in Go's spelling; empty for this machine's architecture.

@@ -22,7 +22,7 @@ type module struct {
 // modules are the modules of a kernel.
 type modules struct {
 	folder  string
-	files   map[string]string // by name
+	files   map[string]string // module name to path
 	builtin map[string]bool
 }
 

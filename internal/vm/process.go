@@ -24,7 +24,7 @@ type Command struct {
 // ExitError describes the unsuccessful end of a program.
 type ExitError struct {
 	Status int
-	Signal syscall.Signal // that killed it, 0 for none
+	Signal syscall.Signal // signal that killed it; 0 for none
 }
 
 func (e *ExitError) Error() string {

@@ -22,7 +22,7 @@ import (
 
 // emulator has the properties that differ between architectures.
 type emulator struct {
-	program, pkg  string // and Debian's package of it
+	program, pkg  string // program, and Debian's package of it
 	machine       string
 	emulated      string // model of the processor without KVM
 	console, boot string // parameters of the kernel
@@ -187,7 +187,7 @@ func (c *Config) launch(a Accelerator, image *os.File) (*qemu, error) {
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "guest")
 	defer theirs.Close()
-	if err := unix.SetNonblock(pair[0], true); err != nil { // for Close to end a Read
+	if err := unix.SetNonblock(pair[0], true); err != nil { // lets Close end a Read
 		unix.Close(pair[0])
 		return nil, fmt.Errorf("making the guest's port: %w", err)
 	}

@@ -154,8 +154,8 @@ func (b *blocks) resync(from int64, reason string, tail bool) error {
 	return nil
 }
 
-// dataFrom returns the next offset of a file that is no hole. A hole has no block, and reading one of
-// a TB would take minutes. Where the file system knows no holes, it returns the offset.
+// dataFrom returns the next offset of a file that is no hole. A hole has no block, and reading one
+// of a TB would take minutes. Where the file system knows no holes, it returns the offset.
 func (b *blocks) dataFrom(offset int64) int64 {
 	f, ok := b.file.(*os.File)
 	if !ok {

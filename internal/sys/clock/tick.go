@@ -53,7 +53,7 @@ func tickRate(jiffies uint32, now int64) (best int, clear bool) {
 	least, second := math.Inf(1), math.Inf(1)
 	for _, hz := range rates {
 		since := jiffies + 300*uint32(hz)
-		ticks := int32(since - uint32(now/1000*int64(hz)/1_000_000)) // of which the 32 bits may have begun anew
+		ticks := int32(since - uint32(now/1000*int64(hz)/1_000_000)) // 32 bits, which may have wrapped
 		off := math.Abs(float64(ticks)) / float64(hz)
 		if off < least {
 			best = hz

@@ -85,7 +85,7 @@ func Status(state *os.ProcessState) int {
 
 // ExitError says that a command ended with another status than 0.
 type ExitError struct {
-	Name string // of the command
+	Name string // name of the command
 	Code int
 }
 

@@ -125,7 +125,7 @@ func Read(path string, limit int64) ([]byte, error) {
 		return nil, &TooLargeError{path, limit}
 	}
 	var content bytes.Buffer
-	content.Grow(int(info.Size()) + bytes.MinRead) // so that the end of the file is found without growth
+	content.Grow(int(info.Size()) + bytes.MinRead) // room to find the file's end without growth
 	// The file may grow while it is read, and those of the kernel have no size.
 	if _, err := content.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, err

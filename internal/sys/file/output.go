@@ -21,7 +21,7 @@ func (e *ExistsError) Error() string {
 func (*ExistsError) Unwrap() error { return fs.ErrExist }
 
 // Output is a file that is being written. It is new and has a temporary name in the folder of its
-// path. Only its owner can read it, whatever the umask. Publish or Commit gives it its name.
+// path. Only its owner can read it, with any umask. Publish or Commit gives it its name.
 //
 // A path that names a pipe or a character device is written in place.
 type Output struct {

@@ -17,7 +17,7 @@ import (
 	"airtide/internal/sys/pidns"
 )
 
-// Owner is what stands behind the prefix in the names of a process of this PID namespace.
+// Owner returns the part behind the prefix in names of a process of this PID namespace.
 func Owner(pid int) string {
 	if ns, _, _ := pidns.Self(); ns != pidns.First {
 		return fmt.Sprintf("%d.%d", pid, ns)

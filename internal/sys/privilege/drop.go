@@ -80,7 +80,7 @@ func dropBounding(kept []int) error {
 		}
 		err = prctlAll(unix.PR_CAPBSET_DROP, uintptr(c))
 		if errors.Is(err, unix.EPERM) {
-			return nil // without CAP_SETPCAP there is not much to lose
+			return nil // without CAP_SETPCAP the process has few rights to drop
 		}
 		if err != nil {
 			return err

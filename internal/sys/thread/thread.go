@@ -26,6 +26,6 @@ func Go(f func()) {
 			runtime.UnlockOSThread()
 			return
 		}
-		f() // without unlocking, so that the runtime ends the thread
+		f() // stays locked, so the runtime ends the thread
 	}()
 }
