@@ -161,7 +161,7 @@ func joinedTable() *terminal.Table {
 		{Title: "OFFSET\nMS", Right: true},
 		{Title: "\nBY", Optional: 5},
 		{Title: "\n50, 95 %", Right: true, Optional: 4},
-		{Title: "CAPTURED\nRETRANS", Right: true}, // or late, if not at the sender
+		{Title: "CAPTURED\nRETRANS", Right: true}, // late segments, if not at the sender
 		{Title: "\nRTT MS", Right: true, Optional: 2},
 		{Title: "\nIN FLIGHT", Right: true, Optional: 1},
 		{Title: "RECORDED\nRETRANS", Right: true},

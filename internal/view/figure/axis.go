@@ -26,7 +26,7 @@ type Axis struct {
 	Kind  AxisKind
 	// Min and Max bound the axis; without them the data do. A Time or Clock axis must have both.
 	Min, Max *float64
-	Names    []string  // of an axis of names, and of values that are states
+	Names    []string  // names of the values, for an axis of names or states
 	Ticks    []float64 // values that have a tick; nil for round values
 	Floating bool      // need not begin at zero
 	Zero     time.Time // wall-clock time of zero

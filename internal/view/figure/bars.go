@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	barGroup  = 0.8 // of the distance between two values of x
+	barGroup  = 0.8 // width as a part of the distance between two values of x
 	barTint   = 50  // percentage of ink in the area of a bar
 	maxValues = 16  // bars of a panel that have their values written above them
-	valueFont = 0.8 // of the text's font size
+	valueFont = 0.8 // part of the text's font size
 
-	valueDigits = 4 // as papers print, and more than repeats of a run agree in
+	valueDigits = 4 // papers print as many, and repeats of a run agree in fewer
 )
 
 // drawBars draws the series of bars, one beside the other at each x, with their values above them

@@ -14,8 +14,8 @@ import (
 const (
 	tickLength = vg.Length(3)
 	tickGap    = vg.Length(2)
-	midline    = 0.35 // of the font size: from the baseline to the middle of a digit
-	lineHeight = 1.3  // of the font size
+	midline    = 0.35 // height of a digit's middle above the baseline, as a part of the font size
+	lineHeight = 1.3  // multiple of the font size
 )
 
 // canvas draws primitives in the theme and the fonts of a figure.

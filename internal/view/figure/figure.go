@@ -4,7 +4,7 @@ package figure
 type Figure struct {
 	Title string
 	Note  string // small, below the picture
-	X     Axis   // of all panels
+	X     Axis   // x axis of all panels
 	Cells []Cell
 	// Columns is the width of a grid in cells. Zero draws the only cell without a grid.
 	Columns int

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	labelFont   = 0.9            // of the text's font size
+	labelFont   = 0.9            // part of the text's font size
 	labelLine   = 0.4            // width of the line from a marker to its label, points
-	labelRadius = vg.Length(3.6) // of a marker with a label
+	labelRadius = vg.Length(3.6) // radius of a marker with a label
 )
 
 // label is a name to be written beside a marker.
@@ -37,7 +37,7 @@ func (p *plotted) drawLabels(l *labels) {
 	for _, name := range l.all {
 		best, least := vg.Rectangle{}, math.Inf(1)
 		for i, place := range placesFor(size, name) {
-			cost := float64(i) * 0.2 // of places that are equally good, the first
+			cost := float64(i) * 0.2 // prefers the first of equally good places
 			cost += 4 * overlapWith(taken, place)
 			for _, part := range connection(name.marker, place) {
 				cost += 6 * overlapWith(taken, part)

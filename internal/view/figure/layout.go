@@ -15,7 +15,7 @@ const (
 	pageFont  = 10.5
 	gridFont  = 8.5
 	noteFont  = 7.5
-	leastFont = 6 // of a note
+	leastFont = 6 // least font size of a note
 	margin    = vg.Length(5)
 	cellGap   = vg.Length(9)
 )
@@ -110,7 +110,7 @@ func (s *sheet) drawGrid(area vg.Rectangle) error {
 // cellLayout is how the area of a cell is divided.
 type cellLayout struct {
 	left, right vg.Length // beside the data
-	indent      vg.Length // of legends
+	indent      vg.Length // indentation of legends
 	legends     [][][]entry
 	unit        vg.Length // height of a panel of weight 1
 }

@@ -9,7 +9,7 @@ import (
 
 // entry is an entry of a legend: a sample of a style, and its label.
 type entry struct {
-	name  string // of the series or mark, the same in all cells
+	name  string // name of the series or mark, the same in all cells
 	label string // the name and a word about the panel
 	style Style
 	kind  sampleKind

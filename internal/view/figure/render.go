@@ -25,7 +25,7 @@ import (
 type Options struct {
 	Theme             *Theme  // nil for Light
 	WidthCm, HeightCm float64 // zero for 16 cm (24 cm in three columns) and the needed height
-	DPI               int     // of a PNG, zero for 300
+	DPI               int     // resolution of a PNG, zero for 300
 	NoTitle           bool
 }
 
@@ -150,7 +150,7 @@ func (s *sheet) size(o Options) (width, height vg.Length, dpi int, err error) {
 	return vg.Length(wide) * vg.Centimeter, vg.Length(high) * vg.Centimeter, dpi, nil
 }
 
-// naturalHeightCm gives each panel the same height, whatever the shared legend needs.
+// naturalHeightCm gives each panel the same height. The shared legend does not change it.
 func (s *sheet) naturalHeightCm(wide float64) float64 {
 	most := 0
 	for _, c := range s.Cells {

@@ -18,7 +18,7 @@ func (k SeriesKind) String() string { return [...]string{"step", "line", "bars",
 
 // Series is one quantity over x.
 type Series struct {
-	Name  string // in the legend; an empty name has no entry
+	Name  string // entry in the legend; none if empty
 	Side  Side
 	Kind  SeriesKind
 	Style Style

@@ -73,7 +73,7 @@ func (p *plotted) pieces(s *Series) []piece {
 			end, band := p.run(s, part.columns, start)
 			if band {
 				all = append(all, p.band(s, part.columns[start:end]))
-				start = end - 1 // steps lead from the last column of a band to what follows
+				start = end - 1 // the next steps begin at the last column of the band
 			}
 			all = append(all, p.steps(s, part, start, end))
 			start = end
@@ -149,7 +149,7 @@ func (p *plotted) thinning(pieces []piece, width float64) float64 {
 // a smaller swing already.
 const (
 	bandBlock        = 6
-	bandSwing        = 3 // how often the values must swing through their net change
+	bandSwing        = 3 // least total change of a band's values, in multiples of their net change
 	bandHeight       = vg.Length(1.5)
 	dashedBandHeight = vg.Length(0.8)
 )

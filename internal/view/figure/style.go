@@ -53,10 +53,10 @@ const (
 // Style is how a series or a mark looks. The empty dash is Solid, the empty marker NoMarker.
 type Style struct {
 	Ink    Ink
-	Width  float64 // of lines, points
+	Width  float64 // width of lines, points
 	Dash   Dash
 	Marker Marker
-	Radius float64 // of markers, points
+	Radius float64 // radius of markers, points
 	Hatch  Hatch
 	Tinted bool // markers are mixed with the paper
 }

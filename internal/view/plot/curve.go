@@ -14,7 +14,7 @@ const noGap = math.MaxInt64
 // bucket is the values of one span of time. Times are in monotonic nanoseconds.
 type bucket struct {
 	t0, t1                int64 // times of the first and the last value
-	gap                   int64 // when the value became absent after t1, or noGap
+	gap                   int64 // time at which the value became absent after t1, or noGap
 	first, min, max, last int64
 }
 
@@ -39,7 +39,7 @@ func (c *curve) add(t, v int64) {
 		return
 	}
 	if n > 0 {
-		if o := &c.buckets[n-1]; t >= o.t1 && t>>c.shift == o.t1>>c.shift { // by far the most frequent case
+		if o := &c.buckets[n-1]; t >= o.t1 && t>>c.shift == o.t1>>c.shift { // the most frequent case by far
 			o.t1 = t
 			o.gap = noGap
 			o.min = min(o.min, v)

@@ -169,7 +169,7 @@ func TestEveryErrorIsMarked(t *testing.T) {
 	}
 	for _, c := range []struct {
 		what      string
-		got, want int // with the one in the legend
+		got, want int // numbers that include the legend's
 	}{
 		{"reordering", picture.Count("fill:#009E73"), 2 + 1},
 		{"local congestion", picture.Count("fill:#CC79A7"), 3 + 1},

@@ -20,8 +20,8 @@ type FlowSeries struct {
 
 	series    *Series
 	controls  []controlChange
-	held      []int64  // last values before the start of the figure, by field
-	curves    []curve  // by field
+	held      []int64  // last values before the start of the figure, one per field
+	curves    []curve  // one per field
 	counters  [2]int64 // acknowledged and received bytes at the first sample
 	caChanges curve    // the congestion state by its own events, which may fall between samples
 	marks     [numMarkClasses]marks
@@ -43,7 +43,7 @@ func (fs *FlowSeries) addVolume(acked, received int64) {
 // reaches notes that the flow was alive at time t. It is false after the end of the figure.
 func (fs *FlowSeries) reaches(t, from, to int64) bool {
 	if t > to {
-		if fs.FirstNs <= to { // so its last value is held until the end of the figure
+		if fs.FirstNs <= to { // its last value is held until the end of the figure
 			fs.LastNs = max(fs.LastNs, to)
 		}
 		return false

@@ -28,12 +28,12 @@ const (
 // definition is the data of one kind of figure, and its panels.
 type definition struct {
 	doc      string
-	fields   []tcp.Field // of samples, the derived ones of derived.go included
+	fields   []tcp.Field // fields of samples, with the derived ones of derived.go
 	segments bool        // collects retransmitted segments and SACK blocks
 	heightCm float64     // default height
 	panels   func(*view) []figure.Panel
 	note     func(*view) string // a word about unusual values, or nil
-	together []quantity         // of several flows in one panel each
+	together []quantity         // quantities with one panel each for several flows
 }
 
 // kinds is in the order in which a list of figures is shown.
@@ -71,7 +71,7 @@ func (k Kind) Doc() string { return definitions[k].doc }
 
 // Fields lists the stored fields that the figure reads, so that a reader can skip all others.
 func (k Kind) Fields() []tcp.Field {
-	fields := []tcp.Field{tcp.AckedBytes, tcp.ReceivedBytes} // for the volume of flows
+	fields := []tcp.Field{tcp.AckedBytes, tcp.ReceivedBytes} // these give the volume of flows
 	for _, f := range definitions[k].fields {
 		fields = append(fields, sourcesOf(f)...)
 	}

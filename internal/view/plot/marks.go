@@ -9,7 +9,7 @@ import (
 
 // mark is the events of one class in one span of time, and their part of the stream.
 type mark struct {
-	t      int64 // of the first
+	t      int64 // time of the first event
 	n      int
 	lo, hi int64 // stream offsets in bytes, of segments and SACK blocks
 }

@@ -52,7 +52,7 @@ const MaxGrid = 60
 const (
 	onePanelCm    = 12   // most height of a figure with one panel
 	gridPanelCm   = 4.6  // least height of a cell
-	gridPanelPart = 0.62 // of the height of the kind
+	gridPanelPart = 0.62 // part of the kind's height
 	twoColumnsCm  = 12   // least width of a grid with two columns
 )
 

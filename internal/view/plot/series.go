@@ -26,8 +26,8 @@ type Series struct {
 	picked   map[tcp.FlowID]bool // nil: all
 	o        Options
 	origin   bool // o.OriginNs is known
-	limit    int  // of each curve
-	rows     int  // since memory was last checked
+	limit    int  // buckets of a curve at most
+	rows     int  // rows since memory was last checked
 	flows    map[tcp.FlowID]*FlowSeries
 	lost     tcp.Loss
 }

@@ -16,7 +16,7 @@ type synthetic struct {
 	id          tcp.FlowID
 	start, end  float64 // seconds
 	mbit        float64 // bottleneck
-	rttMs       float64 // without queue
+	rttMs       float64 // RTT without queue
 	buffer      float64 // packets
 	timeoutAt   float64 // seconds, 0 for never
 	reorderAt   float64

@@ -45,7 +45,7 @@ func TestRowsComeInTheOrderOfTheSort(t *testing.T) {
 		want []tcp.FlowID
 	}{
 		{"rate_bps", []tcp.FlowID{3, 1, 2, 4}},
-		{"-rate_bps", []tcp.FlowID{2, 1, 3, 4}}, // what is absent stays last
+		{"-rate_bps", []tcp.FlowID{2, 1, 3, 4}}, // absent values stay last
 		{"send_rate_bps", []tcp.FlowID{1, 3, 2, 4}},
 		{"cwnd_packets", []tcp.FlowID{1, 2, 3, 4}}, // equals by flow
 		{"-cwnd_packets", []tcp.FlowID{2, 3, 1, 4}},
@@ -54,7 +54,7 @@ func TestRowsComeInTheOrderOfTheSort(t *testing.T) {
 		{"congestion_control", []tcp.FlowID{1, 2, 3, 4}},
 		{"-congestion_control", []tcp.FlowID{2, 3, 1, 4}},
 		{"process", []tcp.FlowID{2, 3, 1, 4}},
-		{"cwnd", []tcp.FlowID{1, 2, 3, 4}}, // without its unit
+		{"cwnd", []tcp.FlowID{1, 2, 3, 4}}, // a column's name without its unit
 	} {
 		t.Run(c.key, func(t *testing.T) {
 			s, err := ParseSort(c.key)

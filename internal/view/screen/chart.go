@@ -40,9 +40,9 @@ var brailleBits = [2][4]rune{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}
 // canvas is a field of dots; row 0 is at the bottom.
 type canvas struct {
 	glyphs        glyphs
-	width, height int // in cells
+	width, height int // cells
 	set           []bool
-	columns, rows int // in dots
+	columns, rows int // dots
 }
 
 func newCanvas(width, height int, g glyphs) *canvas {

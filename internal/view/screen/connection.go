@@ -114,13 +114,13 @@ func (c *connection) youngerThan(ns int64) bool { return c.flow.FirstNs > ns }
 // one another are one entry, so that a burst of SACKs does not push everything else out.
 type RecentEvent struct {
 	tcp.Event
-	Count int // how many were merged
+	Count int // number of merged events
 }
 
 // recentEvents is a ring of the last events; its memory grows up to the limit.
 type recentEvents struct {
 	ring  []RecentEvent
-	next  int // where the oldest is, once the ring is full
+	next  int // index of the oldest, once the ring is full
 	limit int
 }
 

@@ -14,9 +14,9 @@ import (
 
 // Sizes of the detail pane.
 const (
-	wideDetail    = 120 // from this width on, and 40 more, the figures stand in eight columns
-	chartsBeside  = 72  // from this width on, the charts stand side by side
-	minChartRows  = 4   // with its axis
+	wideDetail    = 120 // figures stand in eight columns at 40 more than this width
+	chartsBeside  = 72  // least width with the charts side by side
+	minChartRows  = 4   // rows of a chart with its axis
 	maxChartRows  = 14
 	axisLabel     = 7
 	minEventLines = 4

@@ -41,7 +41,7 @@ const deliveredUnit = 64
 // history is a ring of buckets; its memory grows up to the limit.
 type history struct {
 	ring     []bucket
-	next     int // where the oldest is, once the ring is full
+	next     int // index of the oldest, once the ring is full
 	limit    int
 	originNs int64
 }

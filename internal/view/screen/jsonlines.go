@@ -127,7 +127,7 @@ func eventName(e *tcp.Event) string {
 type lineWriter struct {
 	mu      sync.Mutex
 	out     *bufio.Writer
-	encoder *json.Encoder // to out
+	encoder *json.Encoder // writes to out
 	table   *Table
 	clock   Clock
 	// fromNs is the time before which events are not written.

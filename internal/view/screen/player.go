@@ -38,11 +38,11 @@ type Player struct {
 	table *Table
 
 	mu      sync.Mutex
-	nowNs   int64 // at the time set
+	nowNs   int64 // place in the recording at the time set
 	set     time.Time
 	speed   float64
 	paused  bool
-	rewinds int           // how often the table was emptied
+	rewinds int           // number of times the table was emptied
 	changed chan struct{} // closed by a change of any of these
 
 	stretched time.Duration
@@ -115,7 +115,7 @@ func (p *Player) Step(by time.Duration) {
 
 // PlayerState is the place of a replay.
 type PlayerState struct {
-	Place, Length time.Duration // since the first record
+	Place, Length time.Duration // times since the first record
 	Speed         float64
 	Paused, Ended bool
 }

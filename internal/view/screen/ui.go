@@ -33,7 +33,7 @@ type ui struct {
 	wall   time.Time
 	status Status
 	all    []*Row
-	rows   []*Row // of all: filtered and sorted
+	rows   []*Row // the filtered and sorted rows of all
 	wants  []int
 	paused bool
 	ended  bool
@@ -48,7 +48,7 @@ type ui struct {
 
 	detail   *Detail       // nil while the table is shown
 	gone     bool          // the flow of the detail has left the table
-	span     time.Duration // of the charts; 0 picks one
+	span     time.Duration // time span of the charts; 0 picks one
 	glyphs   glyphs
 	skipped  int // events between the last one in sight and the newest
 	showHelp bool

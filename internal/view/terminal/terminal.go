@@ -17,8 +17,8 @@ import (
 
 // Terminal is where a command writes. Its methods may be called by several goroutines.
 type Terminal struct {
-	// Out takes results, and Err warnings and progress. New makes both such that control characters
-	// do not pass, whoever writes.
+	// Out takes results, and Err warnings and progress. New makes both remove control characters
+	// from all text.
 	Out io.Writer
 	Err io.Writer
 	// Width is the number of columns of Out. It is 0 if there is no limit, as in a pipe.
