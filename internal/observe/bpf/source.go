@@ -57,8 +57,8 @@ func (s *Source) Description() string {
 // HZ is the kernel's tick rate, the resolution of RTO and of the limited times.
 func (s *Source) HZ() int { return s.loaded.hz }
 
-// slowTime is the interval of the slow work: lost counts and owners. Samples are flushed with it, so
-// a killed recording loses at most slowTime + maxDrain, under a second.
+// slowTime is the interval of the slow work: lost counts and owners. Samples are flushed with it,
+// so a killed recording loses at most slowTime + maxDrain, under a second.
 const slowTime = 750 * time.Millisecond
 
 // Run delivers to the sink until the context ends, then drains what the kernel has recorded and

@@ -9,7 +9,7 @@ import (
 	"airtide/internal/share/control"
 )
 
-// row is what the cells did without a rule; the first row is with all.
+// row holds the cells' outcomes without a rule. The first row is with all rules.
 type row struct {
 	rule            control.Rule
 	outcomes        []outcome

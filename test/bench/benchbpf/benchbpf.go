@@ -26,7 +26,7 @@ func Programs() (map[ebpf.ProgramID]bool, error) {
 	}
 }
 
-// Run is what a program has run while the statistics were on (ebpf.EnableStats).
+// Run counts the runs of a program while the statistics were on (ebpf.EnableStats), and their time.
 type Run struct {
 	Name string
 	Time time.Duration

@@ -73,7 +73,7 @@ func (l *Lab) report(ctx context.Context, arg, file string, text []byte) (*repor
 	runErr := c.Run()
 	var exit *exec.ExitError
 	if errors.As(runErr, &exit) && exit.ExitCode() == 3 {
-		runErr = nil // a claim does not hold: that is what the report says
+		runErr = nil // a claim does not hold; the report names it
 	}
 	r, err := l.Finished(context.WithoutCancel(ctx), name)
 	return r, errors.Join(runErr, err)

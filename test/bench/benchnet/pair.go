@@ -26,7 +26,7 @@ type Pair struct {
 // Load is the traffic from the client to the server.
 type Load struct {
 	Streams    int
-	Mbps       int    // of each stream; 0 is without limit
+	Mbps       int    // rate of each stream; 0 means no limit
 	Congestion string // control of the client
 }
 
@@ -117,7 +117,7 @@ func (p *Pair) Processed() (uint64, error) {
 	return all - merged, err
 }
 
-// sum is what both ends have counted.
+// sum adds the counts of both ends.
 func (p *Pair) sum(group, name string) (uint64, error) {
 	var sum uint64
 	for _, ns := range []string{p.Client, p.Server} {

@@ -44,7 +44,7 @@ func (s Spread) Text(format string) string {
 	return fmt.Sprintf(format+" ("+format+"..."+format+")", s.Median, s.Low, s.High)
 }
 
-// LastLine is the last line of what a program printed, which mostly says why it failed.
+// LastLine returns the last line of a program's output. It mostly gives the reason of a failure.
 func LastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndex(text, "\n")+1:]

@@ -14,7 +14,7 @@ import (
 	"airtide/internal/vm"
 )
 
-// netemRate and netemDelay are what emulation of a processor can carry.
+// netemRate and netemDelay suit an emulated processor, which carries little.
 const (
 	netemRate  = 20
 	netemDelay = 10 * time.Millisecond

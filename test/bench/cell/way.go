@@ -17,20 +17,20 @@ import (
 type ends struct {
 	clients []string // namespaces
 	server  string
-	address netip.Addr // of the server
+	address netip.Addr // the server's address
 	cell    *cell.Cell // nil without one
 	undo    func()
 }
 
-// figures are what one run gives.
+// figures are the results of one run.
 type figures struct {
 	mbps float64
-	// cpuNs is what all processors were busy for a packet's worth of data, engineNs the engine's
-	// thread's part.
+	// cpuNs is the busy time of all processors per packet's worth of data. engineNs is the part of
+	// the engine's thread.
 	cpuNs, engineNs float64
 	lagMs           float64 // 99th percentile
 	late            bool    // more than a lab lets a run be, by default
-	stolen          float64 // per cent
+	stolen          float64 // processors' time that the host gave to others, per cent
 }
 
 // payloadBytes of a full TCP segment with timestamps.
@@ -127,7 +127,7 @@ func (b *bench) listening(ctx context.Context, e *ends) error {
 	}
 }
 
-// sight is what a machine has done until a time.
+// sight holds a machine's counters at a time.
 type sight struct {
 	at         time.Time
 	processors machine.ProcessorTime

@@ -39,9 +39,9 @@ const peer = "cubic"
 // figures are those of one run.
 type figures struct {
 	mbps  float64
-	cpuNs float64 // of all processors, for each segment that the sender received
-	ratio float64 // to the peer's in the same round
-	bpfNs float64 // of the congestion control's own programs, for each ACK
+	cpuNs float64 // time of all processors per segment that the sender received
+	ratio float64 // ratio to the peer's in the same round
+	bpfNs float64 // time of the congestion control's own programs per ACK
 }
 
 func run(ctx context.Context, s settings) error {
@@ -156,7 +156,7 @@ func ownTime(ctx context.Context, net *benchnet.Pair, l benchnet.Load) (float64,
 
 type counted struct {
 	time  time.Duration
-	calls uint64 // of cong_avoid
+	calls uint64 // calls of cong_avoid
 }
 
 // total sums over all congestion controls; only one has traffic at a time.

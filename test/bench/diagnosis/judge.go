@@ -32,11 +32,11 @@ type judged struct {
 	situation string
 	seed      uint64
 	end       end
-	change    bool   // of a situation with several causes
+	change    bool   // the situation has several causes
 	want      string // alternatives, separated by a bar
 	got       diagnose.Limit
 	certainty diagnose.Certainty
-	share     float64 // of the wanted limits in the phase
+	share     float64 // part of the phase with a wanted limit
 }
 
 func (j *judged) right() bool { return slices.Contains(strings.Split(j.want, "|"), j.got.String()) }

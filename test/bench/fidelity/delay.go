@@ -34,7 +34,7 @@ func (f *fidelity) delay(ctx context.Context) error {
 	return nil
 }
 
-// delayWays are what BenchmarkDelay calls its ways.
+// delayWays maps the names of BenchmarkDelay's ways to labels.
 var delayWays = map[string]string{
 	"100Mbps/supers=false": "100 Mbit/s, packet by packet",
 	"500Mbps/supers=false": "500 Mbit/s, packet by packet",

@@ -12,7 +12,7 @@ import (
 // programs are the static ones that a guest gets.
 type programs struct {
 	airtide string
-	tests   map[string]string // by the name that steps give them
+	tests   map[string]string // name in the steps to path
 }
 
 // testPackages are those whose tests are run in guests.

@@ -22,7 +22,7 @@ import (
 type guest struct {
 	version, architecture string
 	required              bool // its failure is one of the whole
-	minutes               int  // that it takes beside another, about
+	minutes               int  // rough duration beside another guest
 }
 
 // guests are those of the table. The kernels of Android are made from 5.10, 6.1 and 6.12, of Debian
@@ -44,7 +44,7 @@ const (
 	testsFolder = "/tests/"
 	transfer    = "/transfer"
 	busyboxPath = "/bin/busybox"
-	moduleFile  = timewarp.Folder + "/%s/timewarp.ko" // by release, where airtide looks for it
+	moduleFile  = timewarp.Folder + "/%s/timewarp.ko" // path of the module for a release
 )
 
 // memoryMB is a guest's: its programs lie in it.
@@ -197,7 +197,7 @@ func numbers(version string) (n [2]int) {
 	return n
 }
 
-// processorSeconds is what a process has used of the processors so far.
+// processorSeconds returns the processors' time that a process has used so far.
 func processorSeconds(pid int) float64 {
 	process, err := procfs.NewProc(pid)
 	if err != nil {

@@ -18,7 +18,7 @@ type kernelLog struct {
 	cat   *vm.Process
 
 	mutex sync.Mutex
-	text  strings.Builder // since take
+	text  strings.Builder // log since the last take
 	grown chan struct{}   // closed when there is more
 }
 
@@ -45,11 +45,11 @@ func (k *kernelLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// takeLimit is what the log may take to arrive.
+// takeLimit is the longest time until the log arrives.
 const takeLimit = 2 * time.Minute
 
-// take is what has been logged since the last time. It writes a mark into the log and waits until
-// that has come.
+// take returns the log since the last call. It writes a mark into the log and waits until the mark
+// arrives.
 func (k *kernelLog) take(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, takeLimit, fmt.Errorf("the kernel's log has not come within %s",
 		takeLimit))
@@ -68,7 +68,7 @@ func (k *kernelLog) take(ctx context.Context) (string, error) {
 		}
 		k.mutex.Unlock()
 		if marked {
-			return before[:strings.LastIndex(before, "\n")+1], nil // without the head of the mark's line
+			return before[:strings.LastIndex(before, "\n")+1], nil // drops the head of the mark's line
 		}
 		select {
 		case <-grown:

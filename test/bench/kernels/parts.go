@@ -117,7 +117,7 @@ var parts = []part{
 		refused: []step{{
 			script: "airtide share key -o /tmp/cell.key && airtide share run --key /tmp/cell.key --interface " +
 				"lo", fails: true, says: []string{"6\\.4"},
-		}, {script: observedScript, says: []string{"^[{].*observe", "^it ended with 0$"}}}, // which binds nothing
+		}, {script: observedScript, says: []string{"^[{].*observe", "^it ended with 0$"}}}, // observes only, and bounds nothing
 	},
 	{
 		name: "cell", verb: "cell",

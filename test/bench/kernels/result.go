@@ -16,7 +16,7 @@ import (
 	"airtide/test/bench/benchtext"
 )
 
-// result is what came of a guest.
+// result is the result of a guest.
 type result struct {
 	guest   guest
 	release string
@@ -24,12 +24,12 @@ type result struct {
 	cells   map[string]cell
 	notes   []string
 	booted  time.Duration
-	seconds float64 // of the processors
+	seconds float64 // processors' time
 }
 
-// cell is what came of a row.
+// cell is the result of a row.
 type cell struct {
-	text   string // for the table
+	text   string // content in the table
 	failed bool
 }
 
@@ -45,7 +45,7 @@ func (r *result) failed() bool {
 	return false
 }
 
-// summary is for whoever waits.
+// summary is one line for the terminal.
 func (r *result) summary() string {
 	switch {
 	case r.err != nil:
@@ -59,7 +59,7 @@ func (r *result) summary() string {
 // reason is the line of many that says what is wrong.
 var reason = regexp.MustCompile(`(?im)^.*(\berror:|\bfatal\b|not found|no such file).*$`)
 
-// note keeps the first line of what is to be said, and of the others the first that gives a reason.
+// note keeps the first line of a text, and of its other lines the first that gives a reason.
 func (r *result) note(row, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if first, rest, _ := strings.Cut(text, "\n"); reason.MatchString(rest) {
@@ -68,7 +68,7 @@ func (r *result) note(row, format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf("%s, %s: %s", r.guest.name(), row, oneLine(text)))
 }
 
-// guestLimit is what a guest may take, beyond all that is asked of the whole.
+// guestLimit bounds the time of a guest. It is longer than all its steps together take.
 const guestLimit = 3 * time.Hour
 
 // Rows that are no parts of airtide.
@@ -100,7 +100,7 @@ func (r *result) try(ctx context.Context, folder string, p programs, rows *regex
 		return err
 	}
 	defer g.Close()
-	// A guest that hangs does not answer to an end of what runs in it.
+	// A guest that hangs does not answer when its command is ended.
 	ctx, cancel := context.WithTimeoutCause(ctx, guestLimit, fmt.Errorf("the guest has not come to an end within %s",
 		guestLimit))
 	defer cancel()
@@ -186,7 +186,7 @@ func (r *result) tryPart(ctx context.Context, g *vm.Guest, log *os.File, p part)
 	return cell{text: text}
 }
 
-// report is what of doctor's is compared.
+// report holds the compared parts of doctor's report.
 type report struct {
 	Verbs  []reportedVerb  `json:"verbs"`
 	Checks []reportedCheck `json:"checks"`
@@ -212,8 +212,8 @@ func examine(ctx context.Context, g *vm.Guest, folder string) (r report, err err
 	return r, nil
 }
 
-// works is what doctor says of a part: of its verb, of its check, or of both. known is false when
-// it says nothing of it.
+// works reports whether a part works by doctor's verb, its check, or both. known is false if doctor
+// reports neither.
 func (d *report) works(p part) (works, known bool) {
 	works = true
 	if p.verb != "" {

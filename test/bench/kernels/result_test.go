@@ -51,7 +51,7 @@ func TestDoctorIsHeldAgainstWhatWasSeen(t *testing.T) {
 		"tune":                          {text: "from 5.16"},
 		"monitor by inet_diag":          {text: okText + ", in part"},
 		"cell":                          {text: okText},
-		"timewarp `--scaled-cubic`":     {text: "**FAILED**", failed: true}, // which needs the check and the verb
+		"timewarp `--scaled-cubic`":     {text: "**FAILED**", failed: true}, // needs the check and the verb
 	}}
 	got := r.disagreements(d)
 	want := []string{

@@ -8,7 +8,7 @@ const cellFile = "/cell.yaml"
 // prepareScript gives the guest its shell's commands and loopback.
 const prepareScript = busyboxPath + " --install -s /bin && ip link set lo up"
 
-// carriedText is what is said of a transfer that was complete.
+// carriedText matches the output of a complete transfer.
 const carriedText = "^carried 500000 bytes$"
 
 // transferScript carries bytes over loopback, from port 7000 (1B58).

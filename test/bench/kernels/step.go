@@ -24,15 +24,16 @@ type step struct {
 	env   []string
 	// says are regular expressions that the output has to match.
 	says []string
-	// fails is for what has to be refused: a status other than 0.
+	// fails means that the step must be refused: with a status other than 0.
 	fails bool
 	limit time.Duration // 0 means usualLimit
 }
 
-// usualLimit is what a step may take: much, for emulation is slow and the machine may be busy.
+// usualLimit bounds the time of a step. It is long, because emulation is slow and the machine may
+// be busy.
 const usualLimit = 10 * time.Minute
 
-// do tries it, and says what was skipped, with the reasons. An error is a failure.
+// do runs the step and returns the skipped tests with the reasons. An error is a failure.
 func (s *step) do(ctx context.Context, g *vm.Guest, log *os.File) (skipped []string, err error) {
 	limit := s.limit
 	if limit == 0 {
@@ -93,10 +94,10 @@ func (s *step) pattern() string {
 	return strings.Join(all, "|")
 }
 
-// tests is what came of tests.
+// tests is the outcome of tests.
 type tests struct {
 	passed          int
-	failed, skipped []string // by name; skipped with the reason
+	failed, skipped []string // names; of skipped ones with the reason
 }
 
 var verdictLine = regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): (\S+) \(`)

@@ -74,7 +74,7 @@ func TestPartsAreWhole(t *testing.T) {
 
 // A test that was renamed would silently no longer run in the guests.
 func TestNamedTestsExist(t *testing.T) {
-	sources := map[string]string{} // by package
+	sources := map[string]string{} // package to source text
 	for name, folder := range testPackages {
 		files, err := filepath.Glob(filepath.Join("../../..", folder, "*_test.go"))
 		if err != nil || len(files) == 0 {
@@ -123,7 +123,7 @@ func missingTests(source string, run []string) (missing []string) {
 			continue
 		}
 		for subtest := range strings.SplitSeq(strings.Trim(subtests, "^()$"), "|") {
-			name := strings.Trim(subtest, "^$") // in which spaces became underscores
+			name := strings.Trim(subtest, "^$") // spaces have become underscores
 			if !strings.Contains(source, name) && !strings.Contains(source, strings.ReplaceAll(name, "_", " ")) {
 				missing = append(missing, subtest)
 			}

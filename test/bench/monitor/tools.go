@@ -43,7 +43,7 @@ type tool struct {
 	read func(output string, stdout []byte) (account, error)
 }
 
-// account is what a tool says of its records.
+// account holds a tool's counts of its records.
 type account struct {
 	records uint64
 	lost    uint64 // made and not delivered
@@ -62,8 +62,8 @@ const bpftraceProgram = `tracepoint:tcp:tcp_probe {
 const bpftraceFormat = "%llu %llu %d %d %d %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u " +
 	"%llu %llu %llu %u %u %u %u %u %u %u %u %u %u %u %u %u %d %d %d %d %d %d %d %llu %u %u %u"
 
-// bpftraceSample prints what a sample holds but for what user space computes and the congestion
-// control's private state.
+// bpftraceSample prints a sample without the values that user space computes and without the
+// congestion control's private state.
 const bpftraceSample = `tracepoint:tcp:tcp_probe {
 	$tp = (struct tcp_sock *)args->skaddr;
 	printf("` + bpftraceFormat + `\n",
@@ -94,7 +94,7 @@ func airtideTool(s settings) tool {
 	}
 }
 
-// readResult takes the account out of what airtide record --json prints.
+// readResult takes the account out of the output of airtide record --json.
 func readResult(stdout []byte) (account, error) {
 	var r record.Result
 	if err := json.Unmarshal(stdout, &r); err != nil {
@@ -134,16 +134,16 @@ func bpftraceTool(name, program, out string) tool {
 	}
 }
 
-// result is what one run has given.
+// result is the result of one run.
 type result struct {
 	rate     float64 // bit/s of the traffic
-	segments uint64  // received by both ends, without what the kernel merged before TCP looked at it
+	segments uint64  // segments that TCP received at both ends, after the kernel merged some
 	duration time.Duration
 	account
 	watched         uint64 // segments received while the tool observed, those of the second with statistics included
 	bytes           int64
 	userCPU, sysCPU time.Duration
-	bpfTime         time.Duration // of the tool's programs
+	bpfTime         time.Duration // time of the tool's programs
 	bpfRuns         uint64
 	bpfFloor        float64 // ns per run that the statistics show for a program that does nothing
 }
@@ -167,7 +167,7 @@ func (r result) sysNs() float64  { return float64(r.sysCPU) / float64(max(r.segm
 // totalNs is all that a segment costs, in the kernel and in user space.
 func (r result) totalNs() float64 { return r.kernelNs() + r.userNs() + r.sysNs() }
 
-// keptNs is what a record costs that was not lost.
+// keptNs is the cost of a record that was not lost, in ns.
 func (r result) keptNs() float64 {
 	return r.totalNs() * float64(r.records+r.lost) / float64(max(r.records, 1))
 }
@@ -265,9 +265,9 @@ func (r *result) transfer(ctx context.Context, net *benchnet.Pair, l load, secon
 }
 
 // bpfCost sums the run time of the programs that are new since before, over a second of traffic
-// with statistics on. Only the one that runs per segment counts runs. floor is what the statistics
-// show for a program on the same tracepoint that does nothing: the cost of measuring, which is in
-// total as well.
+// with statistics on. Only the one that runs per segment counts runs. floor is the time
+// of an empty program on the same tracepoint, by the statistics: the cost of measuring. total
+// includes it.
 func bpfCost(ctx context.Context, net *benchnet.Pair, before map[ebpf.ProgramID]bool, l load) (total time.Duration,
 	n uint64, floor float64, err error,
 ) {

@@ -41,7 +41,7 @@ type benchmark struct {
 // way is a program on a number of cores.
 type way struct {
 	name    string
-	cores   string // as taskset -c takes them
+	cores   string // argument of taskset -c
 	command []string
 	rounds  int
 	runs    []cost

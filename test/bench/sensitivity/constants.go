@@ -14,9 +14,9 @@ import (
 // constant is a numeric constant of a package, with its place in the source.
 type constant struct {
 	name, path string
-	value      string // as it is written
+	value      string // source text
 	source     []byte
-	from, to   int // of the value in the source
+	from, to   int // offsets of the value in the source
 	whole      bool
 }
 
@@ -77,8 +77,8 @@ func constantsOf(path string, source []byte) (all []constant, err error) {
 	return all, nil
 }
 
-// numeric says whether an expression has numbers and units of package time only, and whether it is
-// written as a whole number.
+// numeric reports whether an expression has only numbers and units of package time, and whether it
+// is written as a whole number.
 func numeric(e ast.Expr) (number, whole bool) {
 	number = false
 	whole = true

@@ -12,13 +12,13 @@ import (
 type kind struct {
 	width, streams int
 	mbps           float64
-	frames         int // of an A-MPDU
+	frames         int // frames of an A-MPDU at most
 }
 
 var kinds = []kind{{80, 2, 866.7, 64}, {80, 1, 433.3, 64}, {20, 1, 65, 43}}
 
 const (
-	delay = time.Millisecond // of the path, each way
+	delay = time.Millisecond // the path's, each way
 	// agentEvery is how often agents decide.
 	agentEvery = 100 * time.Millisecond
 )
@@ -76,7 +76,7 @@ func emulatedCell(n int, apart bool, around func(int, func())) (*simulate.Cell, 
 	return c, air, err
 }
 
-// free is what a cell carries without control, in bit/s.
+// free returns the total rate of a cell without control, in bit/s.
 func free(n int) (float64, error) {
 	c, _, err := emulatedCell(n, true, nil)
 	if err != nil {

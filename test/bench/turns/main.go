@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	aggregate = time.Millisecond // of an A-MPDU
+	aggregate = time.Millisecond // duration of an A-MPDU
 	delay     = time.Millisecond // behind the access point, each way
 	wire      = 1e9              // bit/s
 	freeQueue = 4096             // packets that a flow without bound has in flight at most
