@@ -155,20 +155,50 @@ func printInfo(t *terminal.Terminal, path string, info *infoJSON, o *infoOptions
 		return t.JSON(info)
 	}
 	var text bytes.Buffer
-	to := summary.TextOptions{Width: t.Width, Colour: t.Colour}
-	if o.order != nil {
-		to.Order = *o.order
-	}
+	to := summary.TextOptions{Colour: t.Colour}
 	if o.flow != nil {
 		err = info.WriteFlow(&text, tcp.FlowID(*o.flow), to)
 	} else {
 		writeMetadata(&text, path, info.Recording)
-		err = info.WriteText(&text, to)
+		err = info.WriteTotals(&text, to)
 	}
-	if err != nil {
+	if err == nil {
+		err = t.PrintWrapped(text.String(), infoIndent)
+	}
+	if err != nil || o.flow != nil || len(info.Flows) == 0 {
 		return err
 	}
-	return t.PrintWrapped(text.String(), infoIndent)
+	order := summary.OrderByBytes
+	if o.order != nil {
+		order = *o.order
+	}
+	return printFlows(t, &info.Report, order)
+}
+
+// printFlows prints a table of the first flows in an order.
+func printFlows(t *terminal.Terminal, r *summary.Report, order summary.Order) error {
+	table := &terminal.Table{}
+	columns := summary.Columns()
+	for _, c := range columns {
+		table.Columns = append(table.Columns, terminal.Column{
+			Title: c.Title, Right: !c.Left, Optional: c.Rank, Least: c.Least, Endpoint: c.Endpoint,
+		})
+	}
+	flows, others := r.First(order)
+	for _, flow := range flows {
+		cells := make([]string, len(columns))
+		for i, c := range columns {
+			cells[i] = c.Cell(flow)
+		}
+		table.Add(cells...)
+	}
+	if err := t.Print([]byte("\n")); err != nil {
+		return err
+	}
+	if err := t.Table(table); err != nil || others == "" {
+		return err
+	}
+	return t.Printf("%s\n", others)
 }
 
 // infoIndent is the width of the names in front of the totals.

@@ -24,8 +24,16 @@ func TestInfoFitsTheTerminal(t *testing.T) {
 					t.Errorf("%v at %d columns prints a line of %d: %s", args, width, n, line)
 				}
 			}
-			if wide := strings.Contains(out, "LIMITED BY"); len(args) == 2 && wide != (width == 200) {
-				t.Errorf("at %d columns the last columns are shown: %t", width, wide)
+			if len(args) > 2 || width < 80 {
+				continue
+			}
+			for _, column := range []string{"PROCESS", "REMOTE", "RETRANS", "LIMITED BY"} {
+				if !strings.Contains(out, column) {
+					t.Errorf("at %d columns %s is not shown:\n%s", width, column, out)
+				}
+			}
+			if !strings.Contains(out, ":5201") {
+				t.Errorf("at %d columns the port is cut:\n%s", width, out)
 			}
 		}
 	}

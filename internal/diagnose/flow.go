@@ -400,7 +400,7 @@ func (f *flow) count(b *bin, e *tcp.Event) {
 	case tcp.EventLocalZeroWindow:
 		b.ownZeroWindows++
 	case tcp.EventRetransmit:
-		if e.Cause == tcp.CauseFast || e.Cause == tcp.CauseReordering {
+		if e.Cause == tcp.CauseFast || e.Cause == tcp.CauseRACKTimer {
 			b.fast += int32(max(1, e.Value))
 		}
 		if e.Reason == tcp.ReasonDeviceRefused {

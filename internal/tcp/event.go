@@ -45,7 +45,7 @@ const (
 	EventWindowOpen      // the peer opened its window again; Value: bytes
 	EventLocalZeroWindow // this end advertised a zero window
 	EventCCChange        // congestion control changed; Text: the new name
-	EventTLPLoss         // a tail-loss probe repaired a loss; cwnd is reduced once
+	EventTLPLoss         // a tail loss probe repaired a loss; cwnd is reduced once
 	numEventKinds
 )
 
@@ -68,7 +68,7 @@ var eventTable = [numEventKinds]Word{
 	EventWindowOpen:      {"window_open", "the peer opened its window again; value: bytes"},
 	EventLocalZeroWindow: {"local_zero_window", "this end closed its window"},
 	EventCCChange:        {"cc_change", "the congestion control changed; text: the new name"},
-	EventTLPLoss:         {"tlp_loss", "a tail-loss probe repaired a loss; cwnd is reduced once"},
+	EventTLPLoss:         {"tlp_loss", "a tail loss probe repaired a loss; cwnd is reduced once"},
 }
 
 var eventNames = names(eventTable[:])
@@ -111,8 +111,8 @@ const (
 	CauseFast              // fast retransmit: duplicate ACKs, SACK or RACK during Recovery
 	CauseRTO               // the retransmission timer fired
 	CauseRTORecovery       // the rest of the window after a timeout, sent as ACKs come in (state Loss)
-	CauseTLP               // tail-loss probe (RFC 8985 section 7)
-	CauseReordering        // RACK's reordering timer found the segment lost
+	CauseTLP               // tail loss probe (RFC 8985 section 7)
+	CauseRACKTimer         // RACK's reordering timer found the segment lost
 	CauseSYN               // a SYN or SYN-ACK again
 	CauseOther             // sent again in another state, for instance after a path MTU decrease
 )
@@ -122,13 +122,33 @@ var causeTable = []Word{
 	CauseFast:        {"fast", "duplicate ACKs, SACK or RACK told of a loss (fast retransmit)"},
 	CauseRTO:         {"rto", "the retransmission timer fired"},
 	CauseRTORecovery: {"rto_recovery", "the rest of the window after a timeout, sent as ACKs come in"},
-	CauseTLP:         {"tlp", "tail-loss probe (RFC 8985)"},
-	CauseReordering:  {"reordering", "RACK's reordering timer found the segment lost"},
+	CauseTLP:         {"tlp", "tail loss probe (RFC 8985)"},
+	CauseRACKTimer:   {"rack_timer", "RACK's reordering timer found the segment lost"},
 	CauseSYN:         {"syn", "a SYN or SYN-ACK again"},
 	CauseOther:       {"other", "another cause, such as a smaller path MTU"},
 }
 
 var causeNames = names(causeTable)
+
+// causeTitles are the names of causes in texts and figures.
+var causeTitles = [...]string{
+	CauseNone:        "unknown",
+	CauseFast:        "fast",
+	CauseRTO:         "timeout",
+	CauseRTORecovery: "after timeout",
+	CauseTLP:         "tail loss probe",
+	CauseRACKTimer:   "RACK timer",
+	CauseSYN:         "SYN",
+	CauseOther:       "other",
+}
+
+// Title is the name of a cause in texts and figures.
+func (c Cause) Title() string {
+	if int(c) >= len(causeTitles) {
+		return c.String()
+	}
+	return causeTitles[c]
+}
 
 // Causes describes the causes of a retransmission in their order.
 func Causes() []Word { return causeTable[CauseFast:] }

@@ -142,7 +142,7 @@ func TestOlderKernelsTellTheSameStory(t *testing.T) {
 				// A timeout may send nothing: when the segment is still in the own device's queue.
 				// Whether an ACK or RACK's timer finds the loss first is a matter of milliseconds.
 				timeouts := int(after["TCPTimeouts"] - before["TCPTimeouts"])
-				if causes[tcp.CauseFast]+causes[tcp.CauseReordering] != 1 || causes[tcp.CauseRTO] == 0 ||
+				if causes[tcp.CauseFast]+causes[tcp.CauseRACKTimer] != 1 || causes[tcp.CauseRTO] == 0 ||
 					causes[tcp.CauseRTO] > timeouts {
 					t.Errorf("causes %v with %d timeouts", causes, timeouts)
 				}

@@ -194,7 +194,7 @@ func compareWithKernel(
 	}{
 		{"retransmitted segments", segments, counter("RetransSegs") - untold},
 		{"timeouts", len(ofKind(events, tcp.EventTimeout)), counter("TCPTimeouts")},
-		{"fast retransmissions", causes[tcp.CauseFast] + causes[tcp.CauseReordering], counter("TCPFastRetrans")},
+		{"fast retransmissions", causes[tcp.CauseFast] + causes[tcp.CauseRACKTimer], counter("TCPFastRetrans")},
 		{
 			"retransmissions after a timeout", causes[tcp.CauseRTORecovery] + causes[tcp.CauseOther],
 			counter("TCPSlowStartRetrans"),
@@ -289,9 +289,9 @@ func countCauses(events []tcp.Event) map[tcp.Cause]int {
 // fastByAckOrTimer counts what RACK's timer found among what ACKs found: on a busy machine the
 // timer may be first by a few milliseconds, and the segment is lost either way.
 func fastByAckOrTimer(causes map[tcp.Cause]int) map[tcp.Cause]int {
-	if n := causes[tcp.CauseReordering]; n > 0 {
+	if n := causes[tcp.CauseRACKTimer]; n > 0 {
 		causes[tcp.CauseFast] += n
-		delete(causes, tcp.CauseReordering)
+		delete(causes, tcp.CauseRACKTimer)
 	}
 	return causes
 }
@@ -299,7 +299,7 @@ func fastByAckOrTimer(causes map[tcp.Cause]int) map[tcp.Cause]int {
 func wantCauses(t *testing.T, events []tcp.Event, want map[tcp.Cause]int) {
 	t.Helper()
 	got := countCauses(events)
-	if want[tcp.CauseReordering] == 0 {
+	if want[tcp.CauseRACKTimer] == 0 {
 		got = fastByAckOrTimer(got)
 	}
 	for c := tcp.CauseNone; c <= tcp.CauseOther; c++ {

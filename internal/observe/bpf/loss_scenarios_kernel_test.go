@@ -91,7 +91,7 @@ var lossScenarios = []lossScenario{
 			// Disorder may be left out: the reordering timer may run before an ACK shows it, and
 			// an ACK that tells of three segments is the third duplicate (RFC 6675, DupThresh).
 			joined := first.Blocks[0].End-first.Blocks[0].Start >= 3*mss
-			if mayBeLate := late && again.Cause == tcp.CauseReordering; (mayBeLate || joined) &&
+			if mayBeLate := late && again.Cause == tcp.CauseRACKTimer; (mayBeLate || joined) &&
 				!slices.Contains(statesOf(events), tcp.CADisorder) {
 				states = slices.Delete(states, 1, 2)
 			}
@@ -211,7 +211,7 @@ var lossScenarios = []lossScenario{
 		},
 		happened: counts{"RetransSegs": 1, "TCPFastRetrans": 1},
 		judge: func(t *testing.T, events []tcp.Event, _ bool) {
-			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseReordering: 1})
+			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseRACKTimer: 1})
 		},
 	},
 	{

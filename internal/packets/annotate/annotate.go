@@ -148,7 +148,7 @@ func (f *flow) comment(timeNs int64, repeated bool) string {
 	}
 	if repeated {
 		if cause := f.cause(timeNs); cause != tcp.CauseNone {
-			text += fmt.Sprintf(", retransmission: %s", cause)
+			text += ", retransmission: " + cause.Title()
 		}
 	}
 	if text == "" {

@@ -61,8 +61,8 @@ func TestComments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, n := range map[string]int{
-		"flow 7, cwnd 10 packets, state " + tcp.CAOpen.String():                                               2,
-		"flow 7, cwnd 5 packets, state " + tcp.CALoss.String() + ", retransmission: " + tcp.CauseRTO.String(): 1,
+		"flow 7, cwnd 10 packets, state " + tcp.CAOpen.String():                              2,
+		"flow 7, cwnd 5 packets, state " + tcp.CALoss.String() + ", retransmission: timeout": 1,
 	} {
 		if got := strings.Count(out.String(), text); got != n {
 			t.Errorf("%d comments %q, want %d", got, text, n)

@@ -17,7 +17,11 @@ func (t *Totals) write(out io.Writer, o TextOptions) {
 	if t.Flows == 0 {
 		fmt.Fprintf(out, "%s none: nothing was observed\n", title)
 	} else {
-		fmt.Fprintf(out, "%s %d (%d open, %d closed), %s, %s, %s\n", title, t.Flows, t.Open, t.Closed,
+		senders := ""
+		if t.Senders > 0 && t.Senders < t.Flows {
+			senders = "; rtt to ca_state of " + units.Count(t.Senders, "sender")
+		}
+		fmt.Fprintf(out, "%s %d (%d open, %d closed%s), %s, %s, %s\n", title, t.Flows, t.Open, t.Closed, senders,
 			durationText(t.DurationS), units.Count(t.Samples, "sample"), units.Count(t.Events, "event"))
 		t.Figures.write(out, o)
 	}
@@ -148,13 +152,14 @@ func (c Causes) text() string {
 		name string
 		n    int64
 	}{
-		{"fast", c.Fast},
-		{"RTO", c.RTO},
-		{"after RTO", c.RTORecovery},
-		{"tail-loss probe", c.TLP},
-		{"reordering timer", c.Reordering},
-		{"SYN", c.SYN},
-		{"other", c.Other},
+		{tcp.CauseFast.Title(), c.Fast},
+		{tcp.CauseRTO.Title(), c.RTO},
+		{tcp.CauseRTORecovery.Title(), c.RTORecovery},
+		{tcp.CauseTLP.Title(), c.TLP},
+		{tcp.CauseRACKTimer.Title(), c.RACKTimer},
+		{tcp.CauseSYN.Title(), c.SYN},
+		{tcp.CauseOther.Title(), c.Other},
+		{"without an event", c.WithoutEvent},
 	} {
 		if cause.n > 0 {
 			texts = append(texts, fmt.Sprintf("%s %d", cause.name, cause.n))

@@ -135,11 +135,19 @@ func (g *Figures) count(n counts, unseen *[256]bool) {
 		code(tcp.CodeReordering), code(tcp.CodeLocalCongestion), code(tcp.CodeDupAck), code(tcp.CodeTimeout),
 	}
 	if !unseen[tcp.EventRetransmit] {
-		g.Retransmissions.Causes = &Causes{
+		c := &Causes{
 			Fast: n.causes[tcp.CauseFast], RTO: n.causes[tcp.CauseRTO], RTORecovery: n.causes[tcp.CauseRTORecovery],
-			TLP: n.causes[tcp.CauseTLP], Reordering: n.causes[tcp.CauseReordering], SYN: n.causes[tcp.CauseSYN],
+			TLP: n.causes[tcp.CauseTLP], RACKTimer: n.causes[tcp.CauseRACKTimer], SYN: n.causes[tcp.CauseSYN],
 			Other: n.causes[tcp.CauseOther] + n.causes[tcp.CauseNone],
 		}
+		told := int64(0)
+		for _, of := range n.causes {
+			told += of
+		}
+		if g.Retransmissions.Packets != nil {
+			c.WithoutEvent = max(0, *g.Retransmissions.Packets-told)
+		}
+		g.Retransmissions.Causes = c
 	}
 	if !unseen[tcp.EventUndo] {
 		g.Undone = &Undone{Timestamp: n.undone[0], Dsack: n.undone[1]}

@@ -60,10 +60,12 @@ type flow struct {
 	caNs [numCAStates]int64
 	caOK bool
 
-	counts  *counts // nil without such events
-	ccNames []string
-	closed  bool
-	reason  tcp.Reason
+	counts  *counts  // nil without such events
+	ccNames []string // in the order in which they were first used
+	// control is the last congestion control, describedControl that of the last description.
+	control, describedControl string
+	closed                    bool
+	reason                    tcp.Reason
 }
 
 // counts are the events of a flow by cause and error code.
@@ -122,13 +124,21 @@ func (f *flow) describe(d *tcp.Flow) {
 			f.CgroupPath = old.CgroupPath
 		}
 	}
+	// A description may repeat the congestion control of the opening behind a change.
+	if !f.described || d.CongestionControl != f.describedControl {
+		f.runs(d.CongestionControl)
+	}
+	f.CongestionControl = f.control
+	f.describedControl = d.CongestionControl
 	f.described = true
-	f.runs(d.CongestionControl)
 	f.see(d.FirstNs)
 }
 
-// runs records the name of a new congestion control.
+// runs records the name of the congestion control from now on.
 func (f *flow) runs(name string) {
+	if name != "" {
+		f.control = name
+	}
 	if name != "" && !slices.Contains(f.ccNames, name) {
 		f.ccNames = append(f.ccNames, name)
 	}
@@ -219,6 +229,7 @@ func (f *flow) event(e *tcp.Event) {
 	switch e.Kind {
 	case tcp.EventCCChange:
 		f.runs(e.Text)
+		f.CongestionControl = f.control
 	case tcp.EventClose:
 		// A recorder may also end the flows that outlive it with such an event.
 		f.closed = e.Reason != tcp.ReasonStillOpen

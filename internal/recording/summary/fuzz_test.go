@@ -26,11 +26,11 @@ func FuzzSummary(f *testing.F) {
 			t.Fatalf("no JSON: %v", err)
 		}
 		var text strings.Builder
-		if err := report.WriteText(&text, TextOptions{Width: 80}); err != nil {
+		if err := report.WriteTotals(&text, TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range min(len(report.Flows), 3) {
-			if err := report.WriteFlow(&text, report.Flows[i].ID, TextOptions{Width: 80}); err != nil {
+			if err := report.WriteFlow(&text, report.Flows[i].ID, TextOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}

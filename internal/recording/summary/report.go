@@ -18,6 +18,9 @@ type Totals struct {
 	Open   int `json:"open_flows"`
 	Closed int `json:"closed_flows"`
 	Silent int `json:"flows_without_samples"`
+	// Senders counts the flows that mostly sent, and more than a control connection does. If there
+	// are any, round-trip times, windows and congestion states are theirs alone.
+	Senders int `json:"senders"`
 	Figures
 	// Loss is nil if the source did not report its losses.
 	Loss *Loss `json:"loss"`
@@ -115,9 +118,11 @@ type Causes struct {
 	RTO         int64 `json:"rto"`
 	RTORecovery int64 `json:"rto_recovery"`
 	TLP         int64 `json:"tlp"`
-	Reordering  int64 `json:"reordering"`
+	RACKTimer   int64 `json:"rack_timer"`
 	SYN         int64 `json:"syn"`
 	Other       int64 `json:"other"`
+	// WithoutEvent counts the packets that the kernel counted and no event told of.
+	WithoutEvent int64 `json:"without_event"`
 }
 
 // Errors counts events by tcp.ErrorCode.

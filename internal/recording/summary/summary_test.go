@@ -250,7 +250,7 @@ func TestEventsAreCounted(t *testing.T) {
 		{Kind: tcp.EventRetransmit, Cause: tcp.CauseRTO},
 		{Kind: tcp.EventRetransmit, Cause: tcp.CauseRTORecovery},
 		{Kind: tcp.EventRetransmit, Cause: tcp.CauseTLP},
-		{Kind: tcp.EventRetransmit, Cause: tcp.CauseReordering},
+		{Kind: tcp.EventRetransmit, Cause: tcp.CauseRACKTimer},
 		{Kind: tcp.EventRetransmit, Cause: tcp.CauseSYN},
 		{Kind: tcp.EventRetransmit, Cause: tcp.Cause(200)},
 		{Kind: tcp.EventUndo, Reason: tcp.ReasonUndoTimestamp},
@@ -270,12 +270,68 @@ func TestEventsAreCounted(t *testing.T) {
 		is(t, "code 3", g.Errors.DupAck, 3)
 		is(t, "code 4", g.Errors.Timeout, 2)
 		is(t, "causes", g.Retransmissions.Causes,
-			Causes{Fast: 2, RTO: 1, RTORecovery: 1, TLP: 1, Reordering: 1, SYN: 1, Other: 1})
+			Causes{Fast: 2, RTO: 1, RTORecovery: 1, TLP: 1, RACKTimer: 1, SYN: 1, Other: 1})
 		is(t, "undone", g.Undone, Undone{Timestamp: 1, Dsack: 2})
 		is(t, "retransmitted of delivered", g.Retransmissions.DeliveredPct, 1)
 	}
 	if got := s.only().CongestionControls; !slices.Equal(got, []string{"cubic", "bbr"}) {
 		t.Errorf("congestion controls %q, want cubic and bbr", got)
+	}
+}
+
+// A later description may repeat the congestion control of the opening.
+func TestCongestionControlIsTheLastOne(t *testing.T) {
+	s := newScene(t, Options{})
+	s.open(1, nil)
+	s.event(tcp.Event{TimeNs: t0, Flow: 1, Kind: tcp.EventCCChange, Text: "bbr"})
+	if got := s.only().CongestionControl; got != "bbr" {
+		t.Errorf("behind the change it is %q", got)
+	}
+	s.open(1, func(f *tcp.Flow) { f.CgroupPath = "/later" })
+	if got := s.only().CongestionControl; got != "bbr" {
+		t.Errorf("behind a description it is %q", got)
+	}
+	s.event(tcp.Event{TimeNs: t0 + sec, Flow: 1, Kind: tcp.EventCCChange, Text: "cubic"})
+	if got := s.only(); got.CongestionControl != "cubic" || got.controls() != "cubic>bbr" {
+		t.Errorf("behind the second change it is %q, of %q", got.CongestionControl, got.controls())
+	}
+}
+
+// The causes of retransmissions and the row without an event add up to the kernel's count.
+func TestCausesAddUp(t *testing.T) {
+	s := newScene(t, Options{})
+	s.open(1, nil)
+	for range 3 {
+		s.event(tcp.Event{TimeNs: t0, Flow: 1, Kind: tcp.EventRetransmit, Cause: tcp.CauseFast, Value: 2})
+	}
+	s.sample(1, t0+sec, values{tcp.RetransmitsPackets: 10, tcp.DeliveredPackets: 100})
+	is(t, "causes", s.only().Retransmissions.Causes, Causes{Fast: 6, WithoutEvent: 4})
+}
+
+// An idle control connection and a receiver say nothing about the windows of a transfer.
+func TestWindowsOfTheTotalsAreThoseOfSenders(t *testing.T) {
+	s := newScene(t, Options{})
+	for id, v := range []values{
+		{tcp.AckedBytes: 5_000_000, tcp.CwndPackets: 127, tcp.RttUs: 31_000, tcp.SrttUs: 31_200},
+		{tcp.AckedBytes: 500, tcp.ReceivedBytes: 300, tcp.CwndPackets: 13, tcp.RttUs: 20_000, tcp.SrttUs: 20_600},
+		{tcp.ReceivedBytes: 5_000_000, tcp.AckedBytes: 40, tcp.CwndPackets: 10, tcp.RttUs: 20, tcp.SrttUs: 20},
+	} {
+		s.open(tcp.FlowID(id+1), nil)
+		for i := range int64(10) {
+			s.sample(tcp.FlowID(id+1), t0+i*100*ms, v)
+		}
+	}
+	r := s.Report()
+	if r.Totals.Senders != 1 || r.Totals.Cwnd.Median < 126 || r.Totals.Srtt.Min < 31_000 || r.Totals.Rtt.Min < 30_000 {
+		t.Errorf("%d senders, cwnd %+v, srtt %+v", r.Totals.Senders, r.Totals.Cwnd, r.Totals.Srtt)
+	}
+	contains(t, text(t, r, TextOptions{}), "flows          3 (3 open, 0 closed; rtt to ca_state of 1 sender), ")
+	// Without a sender all flows count.
+	small := newScene(t, Options{})
+	small.open(1, nil)
+	small.sample(1, t0+sec, values{tcp.AckedBytes: 500, tcp.CwndPackets: 13})
+	if r := small.Report(); r.Totals.Senders != 0 || r.Totals.Cwnd == nil {
+		t.Errorf("%+v", r.Totals)
 	}
 }
 
@@ -452,7 +508,7 @@ func TestSenselessValuesDoNoHarm(t *testing.T) {
 		)
 	}
 	r := s.Report()
-	if got := text(t, r, TextOptions{Width: 80}); len(r.Flows) == 0 || got == "" {
+	if got := text(t, r, TextOptions{}); len(r.Flows) == 0 || got == "" {
 		t.Error("nothing was reported")
 	}
 	if _, err := json.Marshal(r); err != nil {

@@ -7,19 +7,35 @@ import (
 // totals adds up flows.
 type totals struct {
 	Totals
+	all, senders         windows
+	counts               counts
+	started              bool
+	activeFrom, activeTo int64
+}
+
+// windows are the round-trip times, windows and congestion states of flows.
+type windows struct {
 	rtt, srtt, cwnd, inFlight stats.Sketch
 	caNs                      [numCAStates]int64
 	caOK                      bool
-	counts                    counts
-	started                   bool
-	activeFrom, activeTo      int64
 }
 
-func newTotals() *totals {
-	return &totals{
+func newWindows() windows {
+	return windows{
 		rtt: stats.NewSketch(), srtt: stats.NewSketch(), cwnd: stats.NewSketch(), inFlight: stats.NewSketch(),
 	}
 }
+
+func (w *windows) add(f *flow, m *measures) {
+	w.rtt.Merge(&m.rtt)
+	w.srtt.Merge(&m.srtt)
+	w.cwnd.Merge(&m.cwnd)
+	w.inFlight.Merge(&m.inFlight)
+	w.caOK = w.caOK || f.caOK
+	addArray(w.caNs[:], f.caNs[:])
+}
+
+func newTotals() *totals { return &totals{all: newWindows(), senders: newWindows()} }
 
 func (t *totals) add(f *flow, m *measures, line *Flow) {
 	t.Flows++
@@ -52,12 +68,11 @@ func (t *totals) add(f *flow, m *measures, line *Flow) {
 	if line.MinRttUs != nil && (t.MinRttUs == nil || *line.MinRttUs < *t.MinRttUs) {
 		t.MinRttUs = line.MinRttUs
 	}
-	t.rtt.Merge(&m.rtt)
-	t.srtt.Merge(&m.srtt)
-	t.cwnd.Merge(&m.cwnd)
-	t.inFlight.Merge(&m.inFlight)
-	t.caOK = t.caOK || f.caOK
-	addArray(t.caNs[:], f.caNs[:])
+	t.all.add(f, m)
+	if line.role().Direction == "sender" {
+		t.Senders++
+		t.senders.add(f, m)
+	}
 	if f.counts != nil {
 		addArray(t.counts.causes[:], f.counts.causes[:])
 		addArray(t.counts.codes[:], f.counts.codes[:])
@@ -69,11 +84,17 @@ func (t *totals) report(s *Summary) Totals {
 	t.DurationS = seconds(t.EndNs - t.StartNs)
 	t.ActiveS = max(0, seconds(t.activeTo-t.activeFrom))
 	t.setRates(s.up, s.down)
-	t.Rtt = distributionOf(&t.rtt)
-	t.Srtt = spreadOf(&t.srtt)
-	t.Cwnd = spreadOf(&t.cwnd)
-	t.InFlight = spreadOf(&t.inFlight)
-	t.CAStateShare = caStateShare(t.caNs, t.caOK)
+	// A receiver and an idle control connection have windows, too, but they say nothing about the
+	// transfer.
+	of := &t.all
+	if t.Senders > 0 {
+		of = &t.senders
+	}
+	t.Rtt = distributionOf(&of.rtt)
+	t.Srtt = spreadOf(&of.srtt)
+	t.Cwnd = spreadOf(&of.cwnd)
+	t.InFlight = spreadOf(&of.inFlight)
+	t.CAStateShare = caStateShare(of.caNs, of.caOK)
 	t.count(t.counts, &s.unseen)
 	if s.loss != nil {
 		t.Loss = &Loss{

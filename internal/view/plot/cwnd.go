@@ -23,10 +23,10 @@ var codeMarks = [tcp.NumErrorCodes]struct {
 	name  string
 	style figure.Style
 }{
-	tcp.CodeReordering:      {"1 reordering", marker(figure.Green, figure.Diamond, 2.6)},
-	tcp.CodeLocalCongestion: {"2 local congestion", marker(figure.Purple, figure.FilledSquare, 2.6)},
-	tcp.CodeDupAck:          {"3 duplicate ACK, SACK", marker(figure.Vermillion, figure.Cross, 2.8)},
-	tcp.CodeTimeout:         {"4 timeout", marker(figure.Text, figure.Disc, 2.8)},
+	tcp.CodeReordering:      {"code 1: reordering", marker(figure.Green, figure.Diamond, 2.6)},
+	tcp.CodeLocalCongestion: {"code 2: local congestion", marker(figure.Purple, figure.FilledSquare, 2.6)},
+	tcp.CodeDupAck:          {"code 3: duplicate ACK, SACK", marker(figure.Vermillion, figure.Cross, 2.8)},
+	tcp.CodeTimeout:         {"code 4: timeout", marker(figure.Text, figure.Disc, 2.8)},
 }
 
 func cwndPanel(v *view) figure.Panel {

@@ -29,8 +29,9 @@ func TestFiguresNameAxesAndCurves(t *testing.T) {
 	}{
 		{"cwnd", Cwnd, Options{}, upload, []string{
 			"ca_state, error code", "cwnd (packets)", "time (s)", "0 open", "1 disorder", "2 CWR", "3 recovery",
-			"4 loss", "ca_state", "cwnd (right)", "ssthresh (right)", "1 reordering (1)", "2 local congestion (1)",
-			"4 timeout (1)", "iperf3, 192.0.2.10:50424 > 198.51.100.7:5201, cubic",
+			"4 loss", "ca_state", "cwnd (right)", "ssthresh (right)", "code 1: reordering (1)",
+			"code 2: local congestion (1)", "code 4: timeout (1)",
+			"iperf3, 192.0.2.10:50424 > 198.51.100.7:5201, cubic",
 		}},
 		{
 			"rtt", RTT,
@@ -70,8 +71,8 @@ func TestFiguresNameAxesAndCurves(t *testing.T) {
 			"pacing gain (%)",
 		}},
 		{"sequence", Sequence, Options{}, upload, []string{
-			"stream offset (MB)", "sent", "acknowledged", "window edge", "fast retransmit (6)", "RTO (1)",
-			"after RTO (6)",
+			"stream offset (MB)", "sent", "acknowledged", "window edge", "sent again: fast (6)",
+			"sent again: timeout (1)", "sent again: after timeout (6)",
 		}},
 		{"sequence of a receiver", Sequence, Options{}, download, []string{"received", "read", "receive window edge"}},
 		{
@@ -181,7 +182,8 @@ func TestEveryErrorIsMarked(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"1 reordering (2)", "2 local congestion (3)", "3 duplicate ACK, SACK (7)", "4 timeout (4)",
+		"code 1: reordering (2)", "code 2: local congestion (3)", "code 3: duplicate ACK, SACK (7)",
+		"code 4: timeout (4)",
 	} {
 		if !picture.Has(want) {
 			t.Errorf("the legend lacks %q: %s", want, picture.All())
@@ -196,7 +198,7 @@ func TestManyErrorsShareMarks(t *testing.T) {
 		events[i] = tcp.Event{TimeNs: origin + int64(i)*190_000, Code: tcp.CodeDupAck}
 	}
 	picture := drawSVG(t, Cwnd, byHand(t, []Kind{Cwnd}, Options{}, func(int, *tcp.Sample) {}, events...), Options{})
-	if !picture.Has("3 duplicate ACK, SACK (100000)") {
+	if !picture.Has("code 3: duplicate ACK, SACK (100000)") {
 		t.Errorf("the legend does not count all: %s", picture.All())
 	}
 	if n := picture.Count("stroke:#D55E00"); n < 1000 || n > 2000 {

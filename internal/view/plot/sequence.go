@@ -52,18 +52,15 @@ func sequencePanels(v *view) []figure.Panel {
 	}}
 }
 
-var causeMarks = [tcp.CauseOther + 1]struct {
-	name  string
-	style figure.Style
-}{
-	tcp.CauseNone:        {"retransmitted", marker(figure.Dim, figure.Disc, 2)},
-	tcp.CauseFast:        {"fast retransmit", marker(figure.Vermillion, figure.FilledTriangle, 2.4)},
-	tcp.CauseRTO:         {"RTO", marker(figure.Text, figure.Disc, 2.4)},
-	tcp.CauseRTORecovery: {"after RTO", marker(figure.Text, figure.Cross, 2.4)},
-	tcp.CauseTLP:         {"tail-loss probe", marker(figure.Orange, figure.Diamond, 2.4)},
-	tcp.CauseReordering:  {"RACK timer", marker(figure.Green, figure.FilledSquare, 2.4)},
-	tcp.CauseSYN:         {"SYN again", marker(figure.Blue, figure.FilledSquare, 2.4)},
-	tcp.CauseOther:       {"other retransmit", marker(figure.Dim, figure.Disc, 2)},
+var causeStyles = [tcp.CauseOther + 1]figure.Style{
+	tcp.CauseNone:        marker(figure.Dim, figure.Disc, 2),
+	tcp.CauseFast:        marker(figure.Vermillion, figure.FilledTriangle, 2.4),
+	tcp.CauseRTO:         marker(figure.Text, figure.Disc, 2.4),
+	tcp.CauseRTORecovery: marker(figure.Text, figure.Cross, 2.4),
+	tcp.CauseTLP:         marker(figure.Orange, figure.Diamond, 2.4),
+	tcp.CauseRACKTimer:   marker(figure.Green, figure.FilledSquare, 2.4),
+	tcp.CauseSYN:         marker(figure.Blue, figure.FilledSquare, 2.4),
+	tcp.CauseOther:       marker(figure.Dim, figure.Disc, 2),
 }
 
 func sequencePanel(v *view) figure.Panel {
@@ -91,9 +88,10 @@ func sequencePanel(v *view) figure.Panel {
 			Data: v.marksOf(markDsack),
 		},
 	}
-	for cause, c := range causeMarks {
+	for cause, style := range causeStyles {
 		p.Marks = append(p.Marks, figure.Marks{
-			Name: c.name, Style: c.style, Spans: true, Data: v.marksOf(markRetransmit + markClass(cause)),
+			Name: "sent again: " + tcp.Cause(cause).Title(), Style: style, Spans: true,
+			Data: v.marksOf(markRetransmit + markClass(cause)),
 		})
 	}
 	return p

@@ -88,7 +88,7 @@ func TestBounds(t *testing.T) {
 		t.Errorf("the curve starts with %+v, want the 50 that was held at the start", b[0])
 	}
 	picture := drawSVG(t, Cwnd, flows, o)
-	if !picture.Has("1 reordering (1)") || !picture.Has("5.1") {
+	if !picture.Has("code 1: reordering (1)") || !picture.Has("5.1") {
 		t.Errorf("want one reordering and an axis from 5.05 s: %s", picture.All())
 	}
 

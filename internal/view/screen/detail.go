@@ -241,7 +241,7 @@ func eventText(e *RecentEvent) string {
 	case tcp.EventTimeout:
 		detail = fmt.Sprintf("RTO %s ms", msText(Value(e.Value)))
 	case tcp.EventRetransmit:
-		detail = fmt.Sprintf("%s %d-%d", e.Cause, e.Seq, e.EndSeq)
+		detail = fmt.Sprintf("%s %d-%d", e.Cause.Title(), e.Seq, e.EndSeq)
 	case tcp.EventUndo:
 		detail = fmt.Sprintf("%s of %s", e.Reason, tcp.CAState(e.From))
 	case tcp.EventECNEcho:

@@ -231,3 +231,28 @@ func TestNothingThatATerminalCouldObeyIsPrinted(t *testing.T) {
 		t.Errorf("the table is %q", out.String())
 	}
 }
+
+// Addresses are cut before a column is left out. Ports are never cut.
+func TestTablesCutAddressesAndNeverPorts(t *testing.T) {
+	table := &Table{Columns: []Column{
+		{Title: "ENDS", Least: LeastEndpoint, Endpoint: true},
+		{Title: "SECONDS", Optional: 1},
+		{Title: "LIMITED BY"},
+	}}
+	table.Add("[2001:db8:1:2:3:4:5:6]:57344", "12.3", "cwnd")
+	table.Add("10.1.0.1:443", "12.3", "cwnd")
+	for width, want := range map[int]string{
+		0:  "ENDS                          SECONDS  LIMITED BY\n[2001:db8:1:2:3:4:5:6]:57344  12.3     cwnd\n",
+		40: "ENDS                 SECONDS  LIMITED BY\n[2001:db8:1:…:57344  12.3     cwnd\n",
+		30: "ENDS                LIMITED BY\n[2001:db8:1…:57344  cwnd\n",
+		23: "ENDS         LIMITED BY\n[200…:57344  cwnd\n10.1.0…:443  cwnd\n",
+	} {
+		var out bytes.Buffer
+		if err := table.Write(&out, width, false); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(out.String(), want) {
+			t.Errorf("on %d columns:\n%s\nwant\n%s", width, &out, want)
+		}
+	}
+}
