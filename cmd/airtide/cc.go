@@ -23,7 +23,7 @@ loaded control is chosen like any other: by the sysctl net.ipv4.tcp_congestion_c
 namespace, or by the socket option TCP_CONGESTION.
 
 ` + about.String() + `
-docs/guide/cc.md tells what they compute.`,
+share/doc/airtide/guide/cc.md describes what they compute.`,
 		Example: `  airtide cc load cubic_rtt --rtt-ref 200ms --pin
   airtide cc list
   airtide cc unload cubic_rtt`,

@@ -22,9 +22,9 @@ func newCellRun(t *terminal.Terminal) *cobra.Command {
 		Short: "Set up a cell and keep it until Ctrl-C",
 		Long: `Sets up the cell that a file describes, prints how to enter each machine, and keeps the cell until
 Ctrl-C, --duration or the end of the command. Then everything is removed. The file describes
-terminals, servers, cell and path (docs/reference/cell.md). It may be the file of an experiment: its
-flows, measurements and claims are ignored. Times of schedules count from the moment at which the
-machines are printed.
+terminals, servers, cell and path (share/doc/airtide/reference/cell.md). It may be the file of an
+experiment: its flows, measurements and claims are ignored. Times of schedules count from the moment
+at which the machines are printed.
 
 The command runs outside the machines. Its environment names them: AIRTIDE_NS_phone is the namespace
 of the machine phone, AIRTIDE_IP_phone its address. The exit status is then the status of the

@@ -63,3 +63,10 @@ func TestCommandsArePrintedAsAShellTakesThem(t *testing.T) {
 		}
 	}
 }
+
+func TestInfoOfACaptureNamesTheVerb(t *testing.T) {
+	_, stderr, status := run(t, "info", lossyCapture)
+	if status != statusFailed || !strings.Contains(stderr, "airtide packets reads it") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}

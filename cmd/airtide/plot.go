@@ -34,7 +34,8 @@ output.
 
 Figures:
 ` + figureList(),
-		Example: `  airtide plot upload.atr --flow 1 -o cwnd.png
+		Example: `  airtide plot upload.atr -o overview.png
+  airtide plot upload.atr --flow 1 --kind cwnd -o cwnd.png
   airtide plot upload.atr --flow 1 --kind rtt --log-rtt -o rtt.svg
   airtide plot upload.atr --flow 1,2 --kind rates --theme dark -o both.png
   airtide plot upload.atr --grid --flow 1,2,3,4 -o all.png`,
@@ -68,7 +69,7 @@ Figures:
 	fl := cmd.Flags()
 	out.register(fl, "figure to write: .png, .svg or .pdf, or - for standard output (required)")
 	fl.StringVar(&format, "format", "", "png, svg or pdf (default: the suffix of the output; png for -)")
-	fl.StringVarP(&kind, "kind", "k", string(plot.Cwnd), "kind of figure; see above")
+	fl.StringVarP(&kind, "kind", "k", string(plot.Overview), "kind of figure; see above")
 	flowsVar(cmd, &flows,
 		"flow numbers as airtide info shows them (default: the flow with most traffic; with --grid all)")
 	fl.BoolVar(&o.Grid, "grid", false, "several flows side by side with the same axes")
@@ -168,6 +169,9 @@ func drawPlot(
 	}
 	if err := needFlows(ctx, r, ids, has); err != nil {
 		return err
+	}
+	for _, text := range plot.Lacking(kind, found, o) {
+		t.Warnf("%s", text)
 	}
 	o.Note = missing(series.LostRecords(), r.Damage())
 	var b bytes.Buffer

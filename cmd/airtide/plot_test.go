@@ -85,3 +85,11 @@ func TestRefusedFigureLeavesNoFile(t *testing.T) {
 		t.Error("it left a file")
 	}
 }
+
+// A figure of a congestion control that the flow does not use is announced to be empty.
+func TestPlotTellsThatThePrivateStateIsMissing(t *testing.T) {
+	_, stderr, status := run(t, "plot", kernelRecording, "--flow", "3", "-k", "bbr", "-o", "-", "--format", "svg")
+	if status != 0 || !strings.Contains(stderr, "flow 3: no BBR state here: the flow's congestion control is cubic") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}

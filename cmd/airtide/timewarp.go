@@ -21,7 +21,8 @@ the kernel and its programs follows: sleeps, timeouts, TCP. The network outside 
 TCP sees round trips that are N times as long.
 
 The module stays loaded until unload, which restores the clock source and sets the date back by the
-time gained. docs/guide/timewarp.md describes what follows the clock and what stays real.`,
+time gained. share/doc/airtide/guide/timewarp.md describes
+what follows the clock and what stays real.`,
 		Example: `  airtide timewarp build                     build the module for this kernel
   airtide timewarp run -N 10 -- curl -O http://192.0.2.1/file
   airtide timewarp load

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"airtide/internal/packets/read"
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
 	"airtide/internal/view/terminal"
@@ -29,11 +30,24 @@ func openTrace(t *terminal.Terminal, path string) (*reading, error) {
 		return nil, usageError{errors.New("a recording cannot come from standard input: name its file")}
 	}
 	r, err := trace.Open(path)
+	if errors.Is(err, trace.ErrForeign) && isCapture(path) {
+		return nil, fmt.Errorf("%w but a packet capture: airtide packets reads it", err)
+	}
 	if err != nil {
 		return nil, err
 	}
 	limitMemory(path)
 	return &reading{Reader: r, terminal: t, path: path, begun: time.Now()}, nil
+}
+
+// isCapture reports whether a file is a capture of packets.
+func isCapture(path string) bool {
+	c, err := read.Open(path)
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
 }
 
 // maxFlows is the number of flows of a recording that a verb reads. They take up to 1 GB.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +35,7 @@ status is 1. Everything is restored on Ctrl-C or when the command ends. With --k
 airtide tune undo. The changes of a killed process are restored by the next tune or undo. If a
 command is given, the exit status is the status of the command.
 
-docs/guide/tune.md describes each setting, and which of them cannot be restored.`,
+share/doc/airtide/guide/tune.md describes each setting, and which of them cannot be restored.`,
 		Example: `  airtide tune --port 5201 --cwnd-max 100
   airtide tune --netns server --cc reno --rto-min 40ms --keep
   airtide tune --process curl --pacing-rate 20M -- curl -O http://192.0.2.1/file
@@ -118,23 +119,22 @@ func (o *tuneOutput) applied(r *tune.Report, removed []tune.Undone) error {
 	for _, u := range removed {
 		o.Warnf("restored the changes of a killed process first: tune %s, %d sockets", u.ID, u.Sockets)
 	}
-	if o.quiet {
-		return nil
+	if o.quiet || o.command {
+		return nil // a command has no sockets yet: the report comes once, when it has ended
 	}
-	w := o.Out
-	if o.command {
-		w = o.Err // standard output is the command's
-	}
-	if err := r.WriteText(w); err != nil {
+	if err := r.WriteText(o.Out); err != nil {
 		return err
 	}
-	var err error
-	switch {
-	case o.keep:
-		_, err = fmt.Fprintf(w, "It lasts until: airtide tune undo %s\n", r.ID)
-	case !o.command:
-		_, err = fmt.Fprintln(w, "New sockets are changed when they start. Ctrl-C restores everything.")
+	if o.keep {
+		return o.tellKept(o.Out, r)
 	}
+	_, err := fmt.Fprintln(o.Out, "New sockets are changed when they start. Ctrl-C restores everything.")
+	return err
+}
+
+// tellKept names the command that ends a change.
+func (o *tuneOutput) tellKept(w io.Writer, r *tune.Report) error {
+	_, err := fmt.Fprintf(w, "It lasts until: airtide tune undo %s\n", r.ID)
 	return err
 }
 
@@ -150,8 +150,14 @@ func (o *tuneOutput) ended(r *tune.Report, undone *tune.Undone) error {
 	if o.command {
 		w = o.Err
 	}
-	if err := r.WriteText(w); err != nil || undone == nil {
+	if err := r.WriteText(w); err != nil {
 		return err
 	}
-	return undone.WriteText(w)
+	switch {
+	case undone != nil:
+		return undone.WriteText(w)
+	case o.keep && o.command:
+		return o.tellKept(w, r)
+	}
+	return nil
 }

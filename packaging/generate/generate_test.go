@@ -35,10 +35,11 @@ Use "airtide lab [command] --help" for more information about a command.
 
 func TestManPageHasTheSectionsOfTheHelp(t *testing.T) {
 	h := parseHelp(someHelp)
-	if got := h.verbs(); !slices.Equal(got, []string{"check", "run"}) {
+	want := []verb{{"check", "Check a file that describes an experiment"}, {"run", "Run it"}}
+	if got := h.verbs(); !slices.Equal(got, want) {
 		t.Errorf("the verbs are %v", got)
 	}
-	page := h.page("airtide lab", "v1")
+	page := h.page("airtide lab", "", "v1")
 	at := -1
 	for _, want := range []string{
 		`.TH "AIRTIDE-LAB" 1 "" "airtide v1"`, ".SH NAME\nairtide-lab \\- Run experiments over a cell\n",

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -43,30 +44,41 @@ func parseHelp(text string) help {
 	return h
 }
 
-// verbs are the names below "Available Commands", without those that every program of its kind has.
-// A description that goes on in the next line is indented further there.
-func (h help) verbs() (names []string) {
+// A verb is a name below "Available Commands" with its short description.
+type verb struct{ name, short string }
+
+// verbs are those below "Available Commands", without those that every program of its kind has. A
+// description that goes on in the next line is indented further there.
+func (h help) verbs() (all []verb) {
 	for _, s := range h.sections {
 		if s.title != "Available Commands" {
 			continue
 		}
 		for _, line := range s.lines {
-			name, _, _ := strings.Cut(strings.TrimPrefix(line, "  "), " ")
-			if name != "" && name != "help" && name != "completion" {
-				names = append(names, name)
+			name, short, _ := strings.Cut(strings.TrimPrefix(line, "  "), " ")
+			short = strings.TrimSpace(short)
+			switch {
+			case name != "":
+				all = append(all, verb{name, short})
+			case short != "" && len(all) > 0:
+				all[len(all)-1].short += " " + short
 			}
 		}
 	}
-	return names
+	return slices.DeleteFunc(all, func(v verb) bool { return v.name == "help" || v.name == "completion" })
 }
 
-// page is the man page of a verb in roff. The verb is "airtide" or "airtide lab run".
-func (h help) page(verb, version string) string {
+// page is the man page of a verb in roff. The verb is "airtide" or "airtide lab run". Without a
+// short description, the first line of the text is one.
+func (h help) page(verb, short, version string) string {
 	name := strings.ReplaceAll(verb, " ", "-")
-	first, rest, _ := strings.Cut(h.about, "\n")
+	rest := h.about
+	if short == "" {
+		short, rest, _ = strings.Cut(h.about, "\n")
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %q 1 \"\" %q \"User Commands\"\n", strings.ToUpper(name), "airtide "+version)
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", name, roff(strings.TrimRight(first, ".")))
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", name, roff(strings.TrimRight(short, ".")))
 	for _, s := range h.sections {
 		if s.title == "Usage" {
 			b.WriteString(section("SYNOPSIS", s.lines))
@@ -128,25 +140,25 @@ func writeManPages(binary, folder string) error {
 		return err
 	}
 	version = strings.TrimSpace(strings.TrimPrefix(version, "airtide version "))
-	var write func(words []string) error
-	write = func(words []string) error {
+	var write func(words []string, short string) error
+	write = func(words []string, short string) error {
 		text, err := ask(append(words[1:], "--help")...)
 		if err != nil {
 			return err
 		}
 		h := parseHelp(text)
-		name, page := strings.Join(words, "-")+".1", h.page(strings.Join(words, " "), version)
+		name, page := strings.Join(words, "-")+".1", h.page(strings.Join(words, " "), short, version)
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(page), 0o644); err != nil {
 			return err
 		}
 		for _, verb := range h.verbs() {
-			if err := write(append(words[:len(words):len(words)], verb)); err != nil {
+			if err := write(append(words[:len(words):len(words)], verb.name), verb.short); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := write([]string{"airtide"}); err != nil {
+	if err := write([]string{"airtide"}, ""); err != nil {
 		return err
 	}
 	list, err := ask("help", "topics")
@@ -161,7 +173,7 @@ func writeManPages(binary, folder string) error {
 		}
 		h := help{about: strings.TrimSpace(short) + "\n" + text}
 		name := filepath.Join(folder, "airtide-"+topic+".7")
-		page := strings.Replace(h.page("airtide "+topic, version), ` 1 ""`, ` 7 ""`, 1)
+		page := strings.Replace(h.page("airtide "+topic, "", version), ` 1 ""`, ` 7 ""`, 1)
 		if err := os.WriteFile(name, []byte(page), 0o644); err != nil {
 			return err
 		}

@@ -45,6 +45,32 @@ func cubicWindow(v *view) figure.Panel {
 	}
 }
 
+// privateStates are the figures of one congestion control, with a field of its private state.
+var privateStates = map[Kind]struct {
+	name  string
+	field tcp.Field
+}{
+	Cubic: {"CUBIC", tcp.CubicKMs},
+	BBR:   {"BBR", tcp.BBRMode},
+}
+
+// Lacking explains for each flow why a figure has no private state of its congestion control. Other
+// figures lack nothing.
+func Lacking(k Kind, flows []*FlowSeries, o Options) (all []string) {
+	private, known := privateStates[k]
+	if !known {
+		return nil
+	}
+	for _, fs := range flows {
+		v, err := viewOf([]*FlowSeries{fs}, o)
+		v.FlowSeries = fs
+		if err == nil && !v.hasState(private.field) {
+			all = append(all, fmt.Sprintf("flow %d: %s", fs.Flow.ID, fs.withoutStateOf(private.name)))
+		}
+	}
+	return all
+}
+
 // withoutStateOf explains why the private state of a congestion control is missing.
 func (fs *FlowSeries) withoutStateOf(name string) string {
 	if cc := fs.congestionControl(); cc != "" {

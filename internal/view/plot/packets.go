@@ -79,7 +79,7 @@ func (p *PacketSeries) Step(c *conn.Connection, s *conn.Step) error {
 		end, other = other, end
 	}
 	at := float64(s.Segment.TimeNs - c.FirstNs)
-	end.sent++
+	end.sent += max(1, s.Segments) // an offload shows several segments as one packet
 	end.packets.add(at, float64(end.sent))
 	if s.Segment.Payload > 0 {
 		end.flight.add(at, float64(s.InFlight))
@@ -132,7 +132,7 @@ func (p *PacketSeries) Figure(kind PacketKind) (*figure.Figure, error) {
 	}
 	switch kind {
 	case PacketsOverTime:
-		panel.Left = figure.Axis{Label: "total", Unit: units.Packets}
+		panel.Left = figure.Axis{Label: "segments", Unit: units.Packets}
 		other := &p.ends[0]
 		if end == other {
 			other = &p.ends[1]
@@ -151,9 +151,16 @@ func (p *PacketSeries) Figure(kind PacketKind) (*figure.Figure, error) {
 		panel.Left = figure.Axis{Label: "bytes", Unit: units.Sizes}
 		line("in flight", solid(figure.Blue, 1), &end.flight)
 		line("advertised window", dashed(figure.Vermillion, 1), &end.window)
+		panel.Series[1].Limit = true
 	}
-	if n := data.AllRetransmissions(); n > 0 {
-		f.Note = fmt.Sprintf("%d retransmissions", n)
+	switch {
+	case data.ResentSegments != nil && *data.ResentSegments > 0:
+		f.Note = units.Count(*data.ResentSegments, "segment") + " sent again"
+	case data.ResentSegments == nil && data.LateSegments > 0:
+		f.Note = units.Count(data.LateSegments, "segment") + " sent again or reordered"
+	}
+	if kind == TimeToAck && c.NearReceiver(data) {
+		f.Note = "captured near the receiver: times in which it answers"
 	}
 	f.Cells = []figure.Cell{{Panels: []figure.Panel{panel}}}
 	return f, nil
