@@ -230,6 +230,9 @@ func TestPacketsDrawsFigures(t *testing.T) {
 		if !picture.Has(want) {
 			t.Errorf("%s lacks %q: %s", kind, want, picture.All())
 		}
+		if !picture.Has("235 segments sent again or reordered") {
+			t.Errorf("the note of %s lacks the late segments: %s", kind, picture.All())
+		}
 		if kind != "ack-time" && picture.Count("stroke:#D55E00", "stroke-dasharray") == 0 {
 			t.Errorf("the lines of %s differ in nothing but colour", kind)
 		}

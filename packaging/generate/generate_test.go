@@ -52,6 +52,11 @@ func TestManPageHasTheSectionsOfTheHelp(t *testing.T) {
 		}
 		at = next
 	}
+	named := h.page("airtide lab", "Run experiments", "v1")
+	if !strings.Contains(named, ".SH NAME\nairtide-lab \\- Run experiments\n") ||
+		!strings.Contains(named, ".SH DESCRIPTION\n.nf\nRun experiments over a cell\n") {
+		t.Errorf("the short description is not the name, or the description is cut:\n%s", named)
+	}
 	if strings.Contains(page, "more information") {
 		t.Error("the page has the hint at --help")
 	}

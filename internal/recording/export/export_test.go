@@ -201,3 +201,32 @@ func TestTheGuideListsEveryColumn(t *testing.T) {
 		}
 	}
 }
+
+// The congestion control of an export is the last one, in announcements before the change as well.
+func TestExportNamesTheLastCongestionControl(t *testing.T) {
+	flow := &tcp.Flow{ID: 1, CongestionControl: "bbr"}
+	survey := &Survey{}
+	err := errors.Join(
+		survey.Flow(flow),
+		survey.Event(&tcp.Event{Flow: 1, Kind: tcp.EventCCChange, Text: "cubic"}),
+		survey.Flow(flow), // a later description repeats the first
+	)
+	if err != nil || survey.Flows()[1].CongestionControl != "cubic" {
+		t.Fatalf("%v: %+v", err, survey.Flows()[1])
+	}
+	for format, o := range map[Format]Options{CSV: {Table: Flows}, JSONLines: {}} {
+		var out bytes.Buffer
+		o.Stdout = &out
+		o.Flows = survey.Flows()
+		x, err := New(format, "-", testMeta, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(x.Flow(flow), x.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if text := out.String(); !strings.Contains(text, "cubic") || strings.Contains(text, "bbr") {
+			t.Errorf("%s:\n%s", format, text)
+		}
+	}
+}
