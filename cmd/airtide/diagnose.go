@@ -140,7 +140,7 @@ type diagnosedFile struct {
 func diagnoseFile(
 	ctx context.Context, t *terminal.Terminal, path string, filter *recordedFilter,
 ) (diagnosedFile, error) {
-	r, err := openTrace(t, path)
+	r, err := openTrace(ctx, t, path)
 	if err != nil {
 		return diagnosedFile{}, err
 	}

@@ -157,7 +157,7 @@ func exportTrace(
 	ctx context.Context, t *terminal.Terminal, path, out string, format export.Format, ids []tcp.FlowID,
 	dropEmpty bool, o export.Options,
 ) error {
-	r, err := openTrace(t, path)
+	r, err := openTrace(ctx, t, path)
 	if err != nil {
 		return err
 	}

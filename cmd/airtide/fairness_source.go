@@ -38,7 +38,7 @@ func (f *fairnessFlags) judgeRecording(ctx context.Context, t *terminal.Terminal
 	if err := score.CheckRecordingKey(f.by); err != nil {
 		return err
 	}
-	r, err := openTrace(t, path)
+	r, err := openTrace(ctx, t, path)
 	if err != nil {
 		return err
 	}

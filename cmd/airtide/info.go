@@ -67,7 +67,7 @@ role is the process, the service's port, the peer, and whether the flow sends or
 			o.whole = bool(asJSON) || len(args) == 2
 			var reports [2]infoJSON
 			for i, path := range args {
-				r, err := openTrace(t, path)
+				r, err := openTrace(cmd.Context(), t, path)
 				if err != nil {
 					return err
 				}

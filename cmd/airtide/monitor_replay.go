@@ -58,7 +58,7 @@ func replay(
 	ctx context.Context, t *terminal.Terminal, path string, f *replayFlags, chosen recordedFilter, o screen.Options,
 	asJSON bool,
 ) error {
-	r, err := openTrace(t, path)
+	r, err := openTrace(ctx, t, path)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ them.`,
 
 // annotatable reads what comments need of a recording.
 func annotatable(ctx context.Context, t *terminal.Terminal, path string) (*capture.Notes, error) {
-	r, err := openTrace(t, path)
+	r, err := openTrace(ctx, t, path)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ recorded end. With -o it draws one of them: captured bytes in flight and recorde
 
 // joinable reads what a join needs of a recording.
 func joinable(ctx context.Context, t *terminal.Terminal, path string) (*join.Recording, error) {
-	r, err := openTrace(t, path)
+	r, err := openTrace(ctx, t, path)
 	if err != nil {
 		return nil, err
 	}

@@ -140,7 +140,7 @@ func drawPlot(
 	ctx context.Context, t *terminal.Terminal, path string, out outputFlags, format string, kind plot.Kind,
 	ids []tcp.FlowID, o plot.Options,
 ) error {
-	r, err := openTrace(t, path)
+	r, err := openTrace(ctx, t, path)
 	if err != nil {
 		return err
 	}

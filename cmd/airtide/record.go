@@ -3,10 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"airtide/internal/observe/monitor"
 	"airtide/internal/recording/record"
@@ -30,16 +33,25 @@ func newRecord(t *terminal.Terminal) *cobra.Command {
 		Long: `Records samples (per ACK with the bpf source) and events of TCP connections into one file.
 
 With a command, its connections and those of its children are recorded until the command ends; with
---all, every connection. Without a command, recording goes on until Ctrl-C or --duration.`,
+--all, every connection. Without a command, recording goes on until Ctrl-C or --duration.
+
+With -o - the recording goes to standard output, for a pipe: airtide info - reads it there. With
+-o - or --json, what the command prints to standard output goes to standard error.
+
+The recording holds the command with its arguments, addresses, and names of processes. It holds no
+payload. --no-arguments leaves the arguments out.`,
 		Example: `  airtide record -o upload.atr -- iperf3 -c 192.0.2.1
   airtide record -o web.atr --port 443 --duration 30s
-  airtide record -o all.atr --density 10ms`,
+  airtide record -o all.atr --density 10ms
+  ssh root@host airtide record -o - -d 10s | airtide info -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out.path == "" {
 				return usageError{errors.New("no output file: give one with -o FILE")}
 			}
 			if out.path == "-" {
-				return usageError{errors.New("a recording cannot go to standard output: give a file with -o FILE")}
+				if err := toStream(t, &o, bool(asJSON)); err != nil {
+					return err
+				}
 			}
 			if dash := cmd.ArgsLenAtDash(); len(args) > 0 && dash != 0 {
 				return usageError{fmt.Errorf("unexpected argument %q: put the command behind --", args[0])}
@@ -49,7 +61,12 @@ With a command, its connections and those of its children are recorded until the
 			if err != nil {
 				return err
 			}
-			o.Path = out.path
+			if o.Stream == nil {
+				o.Path = out.path
+			}
+			if o.Stream != nil || bool(asJSON) {
+				o.OutputToError = true
+			}
 			o.Overwrite = out.force
 			o.Tool = version()
 			o.Command = args
@@ -71,7 +88,7 @@ With a command, its connections and those of its children are recorded until the
 				}
 			} else {
 				if !quiet {
-					printResult(t, result)
+					printResult(t, result, err != nil && o.Stream == nil)
 				}
 				if !quiet && result.Flows == 0 {
 					t.Notef("%s", nothingRecorded(source.selectionFlags.String()))
@@ -87,11 +104,12 @@ With a command, its connections and those of its children are recorded until the
 	}
 	source.register(cmd)
 	fl := cmd.Flags()
-	out.register(fl, "file to write (required); conventional suffix: .atr")
+	out.register(fl, "file to write (required), - for standard output; conventional suffix: .atr")
 	durationVar(fl, &o.Duration, "duration", "d", 0, "stop after this time")
 	fl.BoolVarP(&o.All, "all", "a", false, "with a command: record every connection, not only its own")
 	fl.StringVar(&o.Label, "label", "", "text to keep in the recording")
-	asJSON.register(fl, "print the result as JSON")
+	fl.BoolVar(&o.OmitArguments, "no-arguments", false, "with a command: keep its name alone in the recording")
+	asJSON.register(fl, "print the result as JSON, and what the command prints to standard error")
 	quiet.register(fl, "print only errors and losses")
 	_ = cmd.MarkFlagFilename("output", "atr")
 	return cmd
@@ -102,8 +120,31 @@ func showProgress(t *terminal.Terminal, p record.Progress) {
 		units.Count(p.Samples, "sample"), units.Count(p.Events, "event"), byteSize(p.Bytes), p.Loss.Total())
 }
 
-func printResult(t *terminal.Terminal, r *record.Result) {
-	t.Notef("recorded %s in %.1f s by %s: %s, %s, %s, %s, %s lost", r.Path, r.DurationS, r.Source,
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// toStream makes standard output take the recording.
+func toStream(t *terminal.Terminal, o *record.Options, asJSON bool) error {
+	switch {
+	case asJSON:
+		return usageError{errors.New("-o - and --json both write to standard output: give a file with -o FILE")}
+	case isTerminal(t.Raw()):
+		return usageError{errors.New("a recording is not for a terminal: pipe it, or give a file with -o FILE")}
+	}
+	o.Path = "standard output"
+	o.Stream = t.Raw()
+	return nil
+}
+
+// printResult prints the sum of a recording. If it failed, the counts are those of the file.
+func printResult(t *terminal.Terminal, r *record.Result, failed bool) {
+	done := "recorded"
+	if failed {
+		done = "kept in"
+	}
+	t.Notef("%s %s in %.1f s by %s: %s, %s, %s, %s, %s lost", done, r.Path, r.DurationS, r.Source,
 		units.Count(r.Flows, "flow"), units.Count(r.Samples, "sample"), units.Count(r.Events, "event"),
 		byteSize(r.Bytes), units.Count(r.Loss.Total(), "record"))
 }

@@ -111,8 +111,12 @@ func TestAFullDiskEndsTheRecordingAndKeepsWhatWasWritten(t *testing.T) {
 	if status != statusFailed || strings.Count(stderr, "no space left") != 1 {
 		t.Fatalf("status %d, want 1 and the error once: %s", status, stderr)
 	}
-	if r := info(t, path); r.Totals.Samples == 0 || r.Damage.SkippedBytes != 0 {
+	r := info(t, path)
+	if r.Totals.Samples == 0 || r.Damage.SkippedBytes != 0 {
 		t.Errorf("of the recording on a full disk this is left: %+v", r)
+	}
+	if sum := fmt.Sprintf(" %d samples, ", r.Totals.Samples); !strings.Contains(stderr, sum) {
+		t.Errorf("the file has%s the sum says %s", sum, stderr)
 	}
 }
 

@@ -184,6 +184,9 @@ func (v *fileVerb) paths(cmd *cobra.Command, args []string) (p privilege.Paths) 
 	if strings.Contains(strings.ToLower(flagValue(cmd, "format")+flagValue(cmd, "output")), "pdf") {
 		p.Write = append(p.Write, os.TempDir()) // the fonts of a PDF are made there
 	}
+	if slices.Contains(args, "-") {
+		p.Write = append(p.Write, os.TempDir()) // a recording from standard input is kept there
+	}
 	if v.terminal {
 		p.Read = append(p.Read, terminfo...)
 		p.Terminals = []string{"/dev/tty"}

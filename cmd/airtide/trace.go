@@ -25,18 +25,26 @@ type reading struct {
 	warned   bool
 }
 
-func openTrace(t *terminal.Terminal, path string) (*reading, error) {
+// openTrace opens a recording: a file, or standard input if the path is "-".
+func openTrace(ctx context.Context, t *terminal.Terminal, path string) (*reading, error) {
+	var r *trace.Reader
+	var err error
 	if path == "-" {
-		return nil, usageError{errors.New("a recording cannot come from standard input: name its file")}
+		path = "standard input"
+		err = t.WaitFor("the recording from standard input", func() (err error) {
+			r, err = trace.OpenStream(ctx, path, os.Stdin)
+			return err
+		})
+	} else {
+		r, err = trace.Open(path)
 	}
-	r, err := trace.Open(path)
 	if errors.Is(err, trace.ErrForeign) && isCapture(path) {
 		return nil, fmt.Errorf("%w but a packet capture: airtide packets reads it", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	limitMemory(path)
+	limitMemory(path, r.Size())
 	return &reading{Reader: r, terminal: t, path: path, begun: time.Now()}, nil
 }
 
@@ -55,15 +63,12 @@ const maxFlows = 1 << 20
 
 // limitMemory makes the collector work harder, because a recording may have many flows: a hostile
 // one of 1 MB 45,000. The padding of a sparse file does not count.
-func limitMemory(path string) {
+func limitMemory(path string, size int64) {
 	debug.SetGCPercent(40)
-	info, err := os.Stat(path)
-	if err != nil {
-		return
-	}
-	size := info.Size()
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		size = min(size, stat.Blocks*512)
+	if info, err := os.Stat(path); err == nil {
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+			size = min(size, stat.Blocks*512)
+		}
 	}
 	if size < 8<<20 {
 		debug.SetMemoryLimit(120 << 20)

@@ -183,7 +183,7 @@ func (e *each) Lost(*tcp.Loss) error     { e.do(); return nil }
 func TestReadingThatTakesLongSaysHowFarItIs(t *testing.T) {
 	term := pty.Open(t, 80, 24)
 	live, shown := terminal.New(os.Stdout, term.Slave, func(string) string { return "" }), term.Shown
-	r, err := openTrace(live, kernelRecording)
+	r, err := openTrace(t.Context(), live, kernelRecording)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,15 +50,18 @@ func findCommand(args []string) error {
 
 // startCommand starts the command in the group. If ctx ends, the command is interrupted, and killed
 // two seconds later.
-func startCommand(ctx context.Context, args []string, g *owner.Group) (*exec.Cmd, error) {
-	if len(args) == 0 {
+func startCommand(ctx context.Context, options *Options, g *owner.Group) (*exec.Cmd, error) {
+	if len(options.Command) == 0 {
 		return nil, nil
 	}
 	o := command.Options{Signal: syscall.SIGINT, Grace: 2 * time.Second}
 	if g != nil {
 		o.Attributes = g.Attributes()
 	}
-	c := command.New(ctx, args, o)
+	c := command.New(ctx, options.Command, o)
+	if options.OutputToError {
+		c.Stdout = c.Stderr
+	}
 	if err := c.Start(); err != nil {
 		return nil, fmt.Errorf("starting the command: %w", err)
 	}

@@ -5,6 +5,7 @@ package record
 import (
 	"context"
 	"errors"
+	"io"
 	"os/exec"
 	"sync"
 	"time"
@@ -23,7 +24,9 @@ type Options struct {
 	Overwrite bool
 	// Sink makes a sink that also gets all data; nil for none. It is called once, with the
 	// description of the recording.
-	Sink    func(trace.Metadata) tcp.Sink
+	Sink func(trace.Metadata) tcp.Sink
+	// Stream takes the recording instead of the file. Path is its name for messages then.
+	Stream  io.Writer
 	Monitor monitor.Options
 	// Tool is the version of the program, and Label is the user's note. Both are stored in the
 	// recording.
@@ -35,6 +38,10 @@ type Options struct {
 	// unless All is set.
 	Command []string
 	All     bool
+	// OutputToError sends what the command prints to standard output to standard error.
+	OutputToError bool
+	// OmitArguments keeps only the command's name in the recording: its arguments may be secret.
+	OmitArguments bool
 	// Notice gets messages for the user. Progress is called about once a second. Begun is called
 	// once, when everything from then on is recorded. Started is called once, when also the command
 	// runs: from then on no new file, program or observation begins. All may be nil.
@@ -102,13 +109,13 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if notice := source.FallbackNotice(); notice != "" {
 		o.Notice(notice)
 	}
-	s := &session{options: o, started: time.Now(), flushed: time.Now(), flows: map[tcp.FlowID]bool{}}
+	s := &session{options: o, started: time.Now(), flushed: time.Now()}
 	description := metadata(o, source)
 	if o.Sink != nil {
 		s.sink = o.Sink(description)
 	}
 	if o.Path != "" {
-		s.writer, err = trace.Create(o.Path, description, trace.Options{Overwrite: o.Overwrite})
+		s.writer, err = newWriter(o, description)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +131,14 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if errors.Is(runErr, closeErr) { // a writer that has failed says the same again
 		closeErr = nil
 	}
-	return s.result(source.Description()), errors.Join(runErr, closeErr)
+	return s.result(source.Description(), errors.Join(runErr, closeErr))
+}
+
+func newWriter(o Options, m trace.Metadata) (*trace.Writer, error) {
+	if o.Stream != nil {
+		return trace.Stream(o.Path, o.Stream, m)
+	}
+	return trace.Create(o.Path, m, trace.Options{Overwrite: o.Overwrite})
 }
 
 // flushTime is the longest time before received data is written. The bpf source requests it more
@@ -141,7 +155,8 @@ type session struct {
 	writer  *trace.Writer // nil without a file
 	sink    tcp.Sink      // nil without one
 	flushed time.Time
-	flows   map[tcp.FlowID]bool
+	highest tcp.FlowID // sources number the flows in the order of their first descriptions
+	flows   int
 	samples uint64
 	events  uint64
 	loss    tcp.Loss
@@ -155,7 +170,7 @@ func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.
 		ctx, cancel = context.WithTimeout(ctx, s.options.Duration)
 		defer cancel()
 	}
-	running, err := startCommand(ctx, s.options.Command, group)
+	running, err := startCommand(ctx, &s.options, group)
 	if err != nil {
 		return err
 	}
@@ -191,10 +206,15 @@ func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.
 	return err
 }
 
-func (s *session) result(source string) *Result {
+// result sums up a recording that ended with an error, or nil. After an error of the writer it
+// counts what is in the file.
+func (s *session) result(source string, err error) (*Result, error) {
 	r := &Result{
-		Path: s.options.Path, Source: source, DurationS: time.Since(s.started).Seconds(), Flows: len(s.flows),
+		Path: s.options.Path, Source: source, DurationS: time.Since(s.started).Seconds(), Flows: s.flows,
 		Samples: s.samples, Events: s.events, Bytes: s.bytes(), Loss: s.loss,
+	}
+	if err != nil && s.writer != nil && s.options.Stream == nil {
+		r.recount(err)
 	}
 	if s.commandErr != nil {
 		r.CommandError = s.commandErr.Error()
@@ -204,7 +224,52 @@ func (s *session) result(source string) *Result {
 			r.CommandStatus = command.Status(exit.ProcessState)
 		}
 	}
-	return r
+	return r, err
+}
+
+// recount replaces the counts by those of the file.
+func (r *Result) recount(err error) {
+	var moved *trace.MovedError
+	if errors.As(err, &moved) { // it is whole, elsewhere
+		return
+	}
+	var c counter
+	r.Bytes = 0
+	if !errors.Is(err, trace.ErrDeleted) {
+		if file, err := trace.Open(r.Path); err == nil {
+			defer file.Close()
+			_ = file.Scan(context.Background(), trace.ScanOptions{Fields: []tcp.Field{}}, &c)
+			r.Bytes = file.Size()
+		}
+	}
+	r.Flows = len(c.flows)
+	r.Samples = c.samples
+	r.Events = c.events
+}
+
+// counter is a sink that counts.
+type counter struct {
+	tcp.Discard
+	flows           map[tcp.FlowID]bool
+	samples, events uint64
+}
+
+func (c *counter) Flow(f *tcp.Flow) error {
+	if c.flows == nil {
+		c.flows = map[tcp.FlowID]bool{}
+	}
+	c.flows[f.ID] = true
+	return nil
+}
+
+func (c *counter) Samples(b *tcp.Batch) error {
+	c.samples += uint64(b.Len())
+	return nil
+}
+
+func (c *counter) Event(*tcp.Event) error {
+	c.events++
+	return nil
 }
 
 // bytes is the size of the file.
@@ -232,7 +297,10 @@ func (s *session) deliver(to func(tcp.Sink) error) error {
 func (s *session) Flow(f *tcp.Flow) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.flows[f.ID] = true
+	if f.ID > s.highest {
+		s.highest = f.ID
+		s.flows++
+	}
 	return s.deliver(func(to tcp.Sink) error { return to.Flow(f) })
 }
 
@@ -298,7 +366,7 @@ func (s *session) flush() error {
 	}
 	if s.options.Progress != nil {
 		s.options.Progress(Progress{
-			Elapsed: time.Since(s.started), Flows: len(s.flows), Samples: s.samples, Events: s.events,
+			Elapsed: time.Since(s.started), Flows: s.flows, Samples: s.samples, Events: s.events,
 			Bytes: s.bytes(), Loss: s.loss,
 		})
 	}
@@ -316,6 +384,9 @@ func metadata(o Options, source *monitor.Opened) trace.Metadata {
 	m.Tool = o.Tool
 	m.Label = o.Label
 	m.Command = o.Command
+	if o.OmitArguments && len(o.Command) > 0 {
+		m.Command = o.Command[:1]
+	}
 	m.SourceDetail = source.Description()
 	m.Source = string(source.Kind)
 	m.HZ = source.HZ

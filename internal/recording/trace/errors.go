@@ -15,12 +15,24 @@ var (
 	// ErrLocked: another process writes the file.
 	ErrLocked = errors.New("is being written by another recording; choose another file, or stop that recording first")
 
+	// ErrDeleted: somebody has deleted the file while it was written.
+	ErrDeleted = errors.New("the file has been deleted: nothing is left of the recording")
+	// ErrTruncated: somebody has made the file shorter while it was written.
+	ErrTruncated = errors.New("another program has truncated the file")
+
 	// errInterrupted: the context of a scan has ended.
 	errInterrupted = errors.New("interrupted")
 
 	errNotRegular = errors.New("it is not a regular file, and a recording must be one")
 	errMetadata   = errors.New("malformed description of the recording")
 )
+
+// MovedError is returned at the end of a recording whose path leads to another file or to none.
+type MovedError struct{ Path string }
+
+func (e *MovedError) Error() string {
+	return e.Path + " is not the recording: it was moved or replaced meanwhile, and is whole under its new name"
+}
 
 // ofFile names the file of an error once.
 func ofFile(path string, err error) error {

@@ -38,6 +38,34 @@ func createFile(path string, overwrite bool) (*file.Output, error) {
 	return f, nil
 }
 
+// checkFile reports whether the data of a recording is still in its file: it has not been deleted
+// or truncated.
+func checkFile(path string, fd int, size int64) error {
+	var now unix.Stat_t
+	if err := unix.Fstat(fd, &now); err != nil {
+		return ofFile(path, err)
+	}
+	switch {
+	case now.Nlink == 0:
+		return fmt.Errorf("recording to %s: %w", path, ErrDeleted)
+	case now.Size < size:
+		return fmt.Errorf("recording to %s: %w", path, ErrTruncated)
+	}
+	return nil
+}
+
+// checkPath reports whether the file of a recording is still at its path.
+func checkPath(path string, fd int) error {
+	var now, named unix.Stat_t
+	if err := unix.Fstat(fd, &now); err != nil {
+		return ofFile(path, err)
+	}
+	if err := unix.Lstat(path, &named); err != nil || named.Ino != now.Ino || named.Dev != now.Dev {
+		return &MovedError{path}
+	}
+	return nil
+}
+
 // lock takes the file's write lock: a lock of the open file (Linux 3.15), which the kernel drops
 // when the process ends, and which a reader can ask for without taking it. A file system without
 // locks is used without.

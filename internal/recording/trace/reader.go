@@ -33,7 +33,43 @@ func Open(path string) (*Reader, error) {
 		f.Close()
 		return nil, ofFile(path, err)
 	}
-	r, err := newReader(path, f, info.Size())
+	return openFile(path, f, info.Size())
+}
+
+// OpenStream reads a recording to the end of a stream, such as a pipe, and opens it. A stream that
+// was cut is a recording up to the cut. The name is for messages. The data is kept in a temporary
+// file that has no name.
+func OpenStream(ctx context.Context, name string, stream io.Reader) (*Reader, error) {
+	f, err := file.Temporary()
+	if err != nil {
+		return nil, fmt.Errorf("keeping %s: %w", name, err)
+	}
+	size, err := spool(ctx, f, stream)
+	if err != nil {
+		f.Close()
+		return nil, ofFile(name, err)
+	}
+	return openFile(name, f, size)
+}
+
+// spool copies a stream until the context ends. The read of a pipe cannot be interrupted: it is
+// left behind, for the program ends then.
+func spool(ctx context.Context, to io.Writer, stream io.Reader) (size int64, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		size, err = io.Copy(to, stream)
+	}()
+	select {
+	case <-done:
+		return size, err
+	case <-ctx.Done():
+		return 0, errInterrupted
+	}
+}
+
+func openFile(path string, f *os.File, size int64) (*Reader, error) {
+	r, err := newReader(path, f, size)
 	if err != nil {
 		f.Close()
 		return nil, err

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -193,4 +194,38 @@ func TestTotalsNeedAnEnd(t *testing.T) {
 		t.Errorf("totals %+v without an end", totals)
 	}
 	must(t, w.Close())
+}
+
+// A stream has no beginning to go back to, and may break off anywhere.
+func TestAStreamIsReadUpToItsCut(t *testing.T) {
+	var stream bytes.Buffer
+	w, err := Stream("stream", &stream, HostMetadata())
+	must(t, err)
+	must(t, w.Flow(flowNumber(1)))
+	for n := range 3 {
+		b := transfers(MaxBlockRows, 1, uint64(n))
+		must(t, w.Samples(b))
+	}
+	must(t, w.Close())
+	rows := 0
+	for cut := range stream.Len() + 1 {
+		if cut%(stream.Len()/30) != 0 && cut != stream.Len() {
+			continue
+		}
+		r, err := OpenStream(t.Context(), "stream", bytes.NewReader(stream.Bytes()[:cut]))
+		if errors.Is(err, ErrEmpty) && rows == 0 {
+			continue // cut within the header
+		}
+		must(t, err)
+		var k kept
+		must(t, r.Scan(t.Context(), ScanOptions{}, &k))
+		r.Close()
+		if len(k.rows) < rows {
+			t.Fatalf("%d bytes hold %d samples, fewer have held %d", cut, len(k.rows), rows)
+		}
+		rows = len(k.rows)
+	}
+	if rows != 3*MaxBlockRows {
+		t.Errorf("the whole stream holds %d samples, want %d", rows, 3*MaxBlockRows)
+	}
 }

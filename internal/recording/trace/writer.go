@@ -37,7 +37,8 @@ type Options struct {
 // error; the data written before stays readable.
 type Writer struct {
 	path  string
-	file  blockFile
+	file  io.WriteCloser
+	fd    int   // of a file that others may delete, truncate or move; -1 for a stream
 	size  int64 // bytes in whole blocks
 	err   error
 	stats Stats
@@ -63,12 +64,26 @@ type gathered struct {
 	payload []byte
 }
 
-// blockFile is the part of a file's methods that a Writer needs.
-type blockFile interface {
-	io.WriteCloser
+// cutter is a file from which a partly written block can be removed.
+type cutter interface {
 	Truncate(size int64) error
 	Seek(offset int64, whence int) (int64, error)
 }
+
+// Stream starts a recording into a stream, such as a pipe, which Close does not close. The name is
+// for messages.
+func Stream(name string, stream io.Writer, m Metadata) (*Writer, error) {
+	w := newWriter(name, unclosed{stream})
+	if err := w.start(m); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// unclosed hides all methods of a stream but Write.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
 
 // Create starts a recording. It refuses an existing file unless o allows it, and a file that
 // another writer is recording to.
@@ -78,6 +93,9 @@ func Create(path string, m Metadata, o Options) (*Writer, error) {
 		return nil, err
 	}
 	w := newWriter(path, f.File)
+	if !f.Stream() {
+		w.fd = int(f.Fd())
+	}
 	err = w.start(m)
 	if err == nil {
 		err = f.Publish()
@@ -89,8 +107,8 @@ func Create(path string, m Metadata, o Options) (*Writer, error) {
 	return w, nil
 }
 
-func newWriter(path string, f blockFile) *Writer {
-	w := &Writer{path: path, file: f, pending: tcp.NewBatch(0), first: math.MaxInt64, last: math.MinInt64}
+func newWriter(path string, f io.WriteCloser) *Writer {
+	w := &Writer{path: path, file: f, fd: -1, pending: tcp.NewBatch(0), first: math.MaxInt64, last: math.MinInt64}
 	w.flows.header = newHeader(blockFlows)
 	w.events.header = newHeader(blockEvents)
 	w.oldestNs = math.MaxInt64
@@ -212,8 +230,24 @@ func (w *Writer) flushAged(nowNs int64) error {
 	return nil
 }
 
-// Flush writes the gathered data, so that a killed process loses no data from before the call.
+// Flush writes the gathered data, so that a killed process loses no data from before the call. It
+// fails if the file has been deleted or truncated.
 func (w *Writer) Flush() error {
+	if err := w.writeAll(); err != nil {
+		return err
+	}
+	return w.checkFile()
+}
+
+// checkFile fails if data that was written is no longer in the file.
+func (w *Writer) checkFile() error {
+	if w.err == nil && w.fd >= 0 {
+		w.err = checkFile(w.path, w.fd, w.size)
+	}
+	return w.err
+}
+
+func (w *Writer) writeAll() error {
 	if err := w.writeFlows(); err != nil {
 		return err
 	}
@@ -234,6 +268,9 @@ func (w *Writer) Close() error {
 	}
 	if w.Flush() == nil {
 		w.writeEnd()
+	}
+	if w.err == nil && w.fd >= 0 {
+		w.err = checkPath(w.path, w.fd)
 	}
 	err := w.file.Close()
 	w.file = nil
@@ -365,8 +402,9 @@ func (w *Writer) startBlock() { w.block = slices.Grow(w.block[:0], headerLen)[:h
 // finishBlock writes the block with one call. If that fails, finishBlock removes the partly written
 // block.
 func (w *Writer) finishBlock(h header) error {
-	if w.err != nil {
-		return w.err
+	// Behind a write into a truncated file its size would look right.
+	if err := w.checkFile(); err != nil {
+		return err
 	}
 	h.sequence = uint32(w.stats.Blocks)
 	h.put(w.block)
@@ -384,8 +422,8 @@ func (w *Writer) finishBlock(h header) error {
 // takeBack cuts the file after the last whole block. Should that fail too, then a reader reports a
 // truncated tail.
 func (w *Writer) takeBack() {
-	if w.file.Truncate(w.size) == nil {
-		_, _ = w.file.Seek(w.size, io.SeekStart)
+	if f, ok := w.file.(cutter); ok && f.Truncate(w.size) == nil {
+		_, _ = f.Seek(w.size, io.SeekStart)
 	}
 }
 

@@ -38,3 +38,17 @@ func syncFolder(dir string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// Temporary returns a new file without a name, in the folder for temporary files. It is gone when
+// it is closed.
+func Temporary() (*os.File, error) {
+	f, err := os.CreateTemp("", ".airtide-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
