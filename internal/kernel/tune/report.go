@@ -101,7 +101,9 @@ type Route struct {
 	To       string `json:"to"`
 	MinRTOUs uint32 `json:"min_rto_us"`
 	OK       bool   `json:"ok"`
-	Error    string `json:"error,omitempty"`
+	// Gone means that the namespace has ended, and the route with it.
+	Gone  bool   `json:"gone,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 // Sysctl is a parameter of a network namespace.
@@ -112,6 +114,8 @@ type Sysctl struct {
 	Want   string `json:"want"`
 	Now    string `json:"now"`
 	OK     bool   `json:"ok"`
+	// Gone means that the namespace has ended. Now is empty then.
+	Gone bool `json:"gone,omitempty"`
 }
 
 // Report reads the present value of each socket from the kernel.

@@ -37,14 +37,21 @@ var errRouteWithout = errors.New("this route takes no minimum RTO")
 
 // inNetNS calls f in the namespace with this inode. An ended namespace is no error.
 func inNetNS(inode uint32, f func() error) error {
-	list, err := namespaces([]uint32{inode})
-	if err == nil {
-		err = owner.InNetNS(list[0], f)
-	}
+	err := inLivingNetNS(inode, f)
 	if errors.Is(err, owner.ErrNetNSGone) {
 		return nil
 	}
 	return err
+}
+
+// inLivingNetNS calls f in the namespace with this inode. An ended namespace gives
+// owner.ErrNetNSGone.
+func inLivingNetNS(inode uint32, f func() error) error {
+	list, err := namespaces([]uint32{inode})
+	if err != nil {
+		return err
+	}
+	return owner.InNetNS(list[0], f)
 }
 
 func hostPrefix(a netip.Addr) *net.IPNet {

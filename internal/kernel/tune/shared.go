@@ -1,10 +1,15 @@
 package tune
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"airtide/internal/kernel/sockets/owner"
 )
+
+func goneText(netns uint32) string { return fmt.Sprintf("network namespace %d is gone", netns) }
 
 func routeKey(netns uint32, to string) string { return fmt.Sprintf("%d %s", netns, to) }
 
@@ -16,14 +21,18 @@ func (r *Report) readRest(s *session, failed map[string]string) error {
 			return fmt.Errorf("reading tune %s: %w", s.ID, err)
 		}
 		out := Route{NetNS: one.NetNS, To: one.To, MinRTOUs: uint32(one.MinRTOMs) * 1000}
-		err = inNetNS(one.NetNS, func() error {
+		err = inLivingNetNS(one.NetNS, func() error {
 			now, err := routeTo(to)
 			out.OK = err == nil && now.RtoMin == one.MinRTOMs
 			return err
 		})
-		if err != nil {
+		switch {
+		case errors.Is(err, owner.ErrNetNSGone):
+			out.Gone = true
+			out.Error = goneText(one.NetNS)
+		case err != nil:
 			out.Error = err.Error()
-		} else if !out.OK {
+		case !out.OK:
 			out.Error = "another route leads there now, or another tune has set it"
 		}
 		if why := failed[routeKey(one.NetNS, one.To)]; why != "" {
@@ -44,11 +53,12 @@ func (r *Report) readRest(s *session, failed map[string]string) error {
 	}
 	for _, c := range s.Sysctls {
 		out := Sysctl{NetNS: c.NetNS, Name: c.Name, Before: c.Old, Want: c.New}
-		err := inNetNS(c.NetNS, func() (err error) {
+		err := inLivingNetNS(c.NetNS, func() (err error) {
 			out.Now, err = readSysctl(c.Name)
 			return err
 		})
-		if err != nil {
+		out.Gone = errors.Is(err, owner.ErrNetNSGone)
+		if err != nil && !out.Gone {
 			return fmt.Errorf("reading %s in network namespace %d: %w", c.Name, c.NetNS, err)
 		}
 		out.OK = out.Now == out.Want

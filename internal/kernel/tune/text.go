@@ -39,14 +39,21 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	r.writeBounds(&b)
 	for _, o := range r.Routes {
-		if o.OK {
+		switch {
+		case o.Gone:
+			fmt.Fprintf(&b, "  route to %s: %s\n", o.To, o.Error)
+		case o.OK:
 			fmt.Fprintf(&b, "  route to %s: rto_min %s, for all sockets of network namespace %d that speak to it\n",
 				o.To, microseconds(o.MinRTOUs), o.NetNS)
-		} else {
+		default:
 			fmt.Fprintf(&b, "  failed: %s (network namespace %d)\n", o.Error, o.NetNS)
 		}
 	}
 	for _, s := range r.Sysctls {
+		if s.Gone {
+			fmt.Fprintf(&b, "  %s: %s\n", s.Name, goneText(s.NetNS))
+			continue
+		}
 		fmt.Fprintf(&b, "  %s is %s in network namespace %d (before: %s), for its new sockets\n", s.Name, s.Now,
 			s.NetNS, s.Before)
 	}
@@ -121,12 +128,12 @@ func (s *Socket) process() string {
 // Failed reports whether any setting differs from the wanted value.
 func (r *Report) Failed() bool {
 	for _, o := range r.Routes {
-		if !o.OK {
+		if !o.OK && !o.Gone {
 			return true
 		}
 	}
 	for _, s := range r.Sysctls {
-		if !s.OK {
+		if !s.OK && !s.Gone {
 			return true
 		}
 	}
