@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The filter over addresses, namespaces and cgroups, and the sets of those over processes
- * (flow.h asks them). */
+/* The filter by address, namespace and cgroup, and the sets of the filter by process, which flow.h
+ * evaluates. */
 #ifndef AIRTIDE_FILTER_H
 #define AIRTIDE_FILTER_H
 
@@ -93,7 +93,7 @@ static __noinline bool address_passes(struct addresses *a)
 	return true;
 }
 
-/* Whether a list of the filter has the value among its n. */
+/* Reports whether one of the first n entries of a list is the value. */
 #define listed(list, n, value)                                                                                         \
 	({                                                                                                             \
 		bool __found = false;                                                                                  \
@@ -110,24 +110,24 @@ static __always_inline bool netns_passes(u32 inum)
 	return !filter_netns_n || listed(filter_netns, filter_netns_n, inum);
 }
 
-/* Whether the filter leaves out the namespace of a socket. The frequent hooks ask it first:
- * beside the monitors of many namespaces each segment would cost as many looks into their
- * tables, which is what it costs nearly all of them. */
-static __always_inline bool elsewhere(const struct sock *sk)
+/* Reports whether the filter excludes the namespace of a socket. The frequent hooks check it first:
+ * with one monitor in each of many namespaces, each segment would otherwise cost a look-up in the
+ * table of every monitor. */
+static __always_inline bool netns_excluded(const struct sock *sk)
 {
 	return filter_netns_n && !netns_passes(sk->__sk_common.skc_net.net->ns.inum);
 }
 
-/* The same of a pointer that the verifier does not follow. */
-static __always_inline bool copied_elsewhere(const struct sock *sk)
+/* The same for a pointer that the verifier does not follow. */
+static __always_inline bool copied_netns_excluded(const struct sock *sk)
 {
 	struct net *net = NULL;
 	u32 inum = 0;
 
 	if (!filter_netns_n)
 		return false;
-	chase(net, sk->__sk_common.skc_net.net);
-	chase(inum, net->ns.inum);
+	read_field(net, sk->__sk_common.skc_net.net);
+	read_field(inum, net->ns.inum);
 	return !netns_passes(inum);
 }
 
@@ -143,10 +143,10 @@ static __always_inline bool cgroup_passes(struct cgroup *cgrp)
 
 		if (listed(filter_cgroups, filter_cgroups_n, id))
 			return true;
-		chase(parent, cgrp->self.parent);
+		read_field(parent, cgrp->self.parent);
 		cgrp = NULL;
 		if (parent)
-			chase(cgrp, parent->cgroup);
+			read_field(cgrp, parent->cgroup);
 	}
 	return false;
 }

@@ -13,6 +13,8 @@
 #include "integers.h"
 #include "map.h"
 
+#include <bpf/bpf_helpers.h>
+
 struct bpf_raw_tracepoint_args {
 	__u64 args[0];
 };
@@ -106,10 +108,8 @@ struct tcp_congestion_ops {
 	char name[16];
 };
 
-/*
- * When the retransmission timer runs out: icsk_timeout, then icsk_retransmit_timer.expires, then
- * sk.tcp_retransmit_timer.expires in the newest kernels.
- */
+/* When the retransmission timer runs out: icsk_timeout, then icsk_retransmit_timer.expires, then
+ * sk.tcp_retransmit_timer.expires in the newest kernels. */
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	struct timer_list icsk_retransmit_timer;
@@ -223,7 +223,7 @@ struct sk_buff {
 #pragma clang attribute pop
 
 /* Kernel 6.2: the pointer as one to a structure of the type, without checks. */
-extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __attribute__((weak, section(".ksyms")));
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 #define AF_INET 2
 #define AF_INET6 10

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Whose a socket is: addresses, network namespace, cgroup, inode.
- */
+/* The identity of a socket: addresses, network namespace, cgroup, inode. */
 #ifndef AIRTIDE_SOCKET_H
 #define AIRTIDE_SOCKET_H
 
 #include "kernel.h"
 
-/* Reads a field behind a pointer that was itself read: works on a BTF pointer and on a copied
- * one alike. */
-#define chase(to, from) bpf_probe_read_kernel(&(to), sizeof(to), &(from))
+/* Reads a field through a pointer. It works on a BTF pointer and on one that was copied. */
+#define read_field(to, from) bpf_probe_read_kernel(&(to), sizeof(to), &(from))
 
 #define SK(tp) ((tp)->inet_conn.icsk_inet.sk)
 #define COMMON(tp) (SK(tp).__sk_common)
@@ -19,7 +16,7 @@ static __always_inline u32 netns_of(struct tcp_sock *tp)
 	struct net *net = COMMON(tp).skc_net.net;
 	u32 inum = 0;
 
-	chase(inum, net->ns.inum);
+	read_field(inum, net->ns.inum);
 	return inum;
 }
 
@@ -48,9 +45,9 @@ static __always_inline u64 cgroup_id(struct cgroup *cgrp)
 
 	if (!cgrp)
 		return 0;
-	chase(kn, cgrp->kn);
+	read_field(kn, cgrp->kn);
 	if (kn)
-		chase(id, kn->id);
+		read_field(id, kn->id);
 	return id;
 }
 
@@ -64,13 +61,13 @@ static __always_inline u64 inode_of(struct tcp_sock *tp)
 
 	if (!socket)
 		return 0;
-	chase(file, socket->file);
+	read_field(file, socket->file);
 	if (!file)
 		return 0;
-	chase(inode, file->f_inode);
+	read_field(inode, file->f_inode);
 	if (!inode)
 		return 0;
-	chase(ino, inode->i_ino);
+	read_field(ino, inode->i_ino);
 	return ino;
 }
 

@@ -9,7 +9,7 @@
 
 /* Whether the kernel has tcp_cong_state_set (5.19); without it states are compared at each ACK
  * and retransmission. */
-volatile const bool has_cong_state_set;
+volatile const bool mon_has_cong_state_set;
 
 static __always_inline u8 ca_state_of(struct tcp_sock *tp)
 {
@@ -68,8 +68,8 @@ static __always_inline struct event_record *event_start(struct flow_state *fs, s
 	return e;
 }
 
-/* How an event was found: by a hook or packet of its own, or by comparing the socket with how it
- * was seen last. */
+/* How an event was found: by its own hook or segment, or by comparing the socket with its last
+ * state. */
 enum found {
 	AT_ONCE,
 	BY_DIFFERENCE,
@@ -144,15 +144,15 @@ static __noinline int check_undo(struct flow_state *fs, struct tcp_sock *tp, u8 
 	return 0;
 }
 
-/* Whether the tail-loss probe was a retransmission; only of such an ACK can say that it mended a
- * loss. */
+/* Reports whether the tail-loss probe was a retransmission. Only then can its ACK show that it
+ * repaired a loss. */
 static __always_inline bool probe_was_retransmission(struct tcp_sock *tp)
 {
 	return !bpf_core_field_exists(tp->tlp_retrans) || BPF_CORE_READ_BITFIELD(tp, tlp_retrans);
 }
 
-/* What is behind an entry into CWR (tcp_enter_cwr, tcp_process_tlp_ack): mended tail loss, ECN,
- * or the own device. */
+/* Sends the event behind an entry into CWR (tcp_enter_cwr, tcp_process_tlp_ack): a repaired tail
+ * loss, ECN, or the own device. */
 static __always_inline void explain_cwr(struct flow_state *fs, struct tcp_sock *tp, u8 found)
 {
 	if (fs->tlp_high_seq && before(fs->tlp_high_seq, fs->last_ack) && probe_was_retransmission(tp)) {
@@ -199,7 +199,7 @@ static __noinline int ca_state_changes(struct flow_state *fs, struct tcp_sock *t
 	fs->ca_state = now;
 	return 0;
 }
-/* Code 3: what the ACK says about segments that did not arrive in order. */
+/* Code 3: an ACK that reports segments out of order. */
 static __noinline int ack_events(struct flow_state *fs, struct tcp_sock *tp, struct packet *p)
 {
 	struct ring_control *ring;
@@ -288,9 +288,9 @@ static __always_inline void socket_differences(struct flow_state *fs, struct tcp
 		cc_changed(fs, tp);
 	if (tp->inet_conn.icsk_backoff != fs->timeouts)
 		unseen_timeouts(fs, tp);
-	if (!has_cong_state_set && fs->tlp_high_seq && !tp->tlp_high_seq)
+	if (!mon_has_cong_state_set && fs->tlp_high_seq && !tp->tlp_high_seq)
 		unseen_tail_loss(fs, tp, state);
-	if (!has_cong_state_set && state != fs->ca_state)
+	if (!mon_has_cong_state_set && state != fs->ca_state)
 		ca_state_changes(fs, tp, fs->ca_state, state, BY_DIFFERENCE);
 	else if (tp->undo_marker != fs->undo_marker)
 		check_undo(fs, tp, state, BY_DIFFERENCE);
@@ -307,7 +307,7 @@ static __always_inline void socket_differences(struct flow_state *fs, struct tcp
 	}
 }
 
-/* Events that the arriving segment itself tells. */
+/* Events in the arriving segment itself. */
 static __always_inline void segment_events(struct flow_state *fs, struct tcp_sock *tp, struct packet *p)
 {
 	u8 zero, ece;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Flows in the kernel: the table of sockets, what is remembered of each, and the filter, which
- * is asked once a flow. The table's key is the address of the socket; the entry goes when the
- * socket is closed or destroyed. */
+/* Flows in the kernel: the table of sockets, the state of each, and the filter, which is evaluated
+ * once for each flow. The key is the address of the socket. The entry is deleted when the socket is
+ * closed or destroyed. */
 #ifndef AIRTIDE_FLOW_H
 #define AIRTIDE_FLOW_H
 
@@ -11,27 +11,27 @@
 
 enum verdict {
 	VERDICT_NEW, /* not announced yet: the ring was full */
-	VERDICT_UNDECIDED, /* the filter asks for an owner who is not known yet */
+	VERDICT_UNDECIDED, /* the filter needs the owner, who is not known yet */
 	VERDICT_ACCEPT,
 	VERDICT_REJECT,
 };
 
 struct flow_state {
 	u64 id; /* sequence number << 12 | processor; 0 until accepted */
-	u64 first_ns;
-	u64 last_sample_ns;
-	u64 ca_ops;
-	u64 inode;
-	u32 pid;
+	u64 first_ns; /* time of the first sight, CLOCK_MONOTONIC */
+	u64 last_sample_ns; /* 0 before the first sample */
+	u64 ca_ops; /* address of the congestion control's functions */
+	u64 inode; /* of the socket, 0 until it is known */
+	u32 pid; /* owner, 0 until it is known */
 	u32 held; /* hooks that wrote records while undecided */
-	u8 verdict;
-	u8 inherited;
+	u8 verdict; /* enum verdict */
+	u8 inherited; /* was open when first seen */
 	u8 opened; /* the open event has been sent */
-	u8 reason;
+	u8 reason; /* enum reason of the end, as far as it is known */
 	u8 announce; /* owner or inode has changed since the last announcement */
-	u8 announced;
+	u8 announced; /* a flow record has been sent */
 	/* As the last sample or event saw them, to find events by difference. */
-	u32 last_ack;
+	u32 last_ack; /* acknowledgement number of the last segment */
 	u32 tlp_high_seq;
 	u32 undo_marker;
 	u32 reord_seen;
@@ -41,27 +41,26 @@ struct flow_state {
 	u32 total_retrans;
 	u32 retransmits; /* total_retrans at the last retransmission */
 	u32 delivered_ce;
-	u8 cc_words; /* of the private state that are recorded */
+	u8 cc_words; /* 64-bit words of the private state that are recorded */
 	u8 ca_state;
 	u8 sampled_ca_state;
 	u8 backoff;
-	u8 limit; /* chrono_type, when it is a limit */
+	u8 limit; /* chrono_type of the peer's window or the send buffer, else 0 */
 	u8 marker_state; /* ca_state in which undo_marker was set */
-	u8 timeouts; /* icsk_backoff as far as it has been told */
+	u8 timeouts; /* icsk_backoff for which timeout events have been sent */
 	u8 loss_by_mtu; /* Loss was not entered by a timeout */
-	u8 ece;
-	u8 dsack; /* in the last segment */
-	u8 peer_zero_window;
-	u8 local_zero_window;
-	char comm[16];
+	u8 ece; /* the last segment echoed congestion */
+	u8 dsack; /* the last segment had a DSACK */
+	u8 peer_zero_window; /* the peer's window is 0 */
+	u8 local_zero_window; /* this end's window is 0 */
+	char comm[16]; /* name of the owner's process */
 };
 
-/* Whose the sockets are is not asked: no hook on behalf of a reader, and nothing to look up at
- * each segment. */
-volatile const bool without_owners;
+/* Nobody asks for owners: the hook at reads is not attached, and segments look nothing up. */
+volatile const bool mon_without_owners;
 
-/* An undecided flow writes records at so many hooks: what an owner that is found late has sent and
- * received until then. Nobody may ever own it, so that this is what it costs at most. */
+/* Hooks at which an undecided flow writes records, which user space holds. The bound is for flows
+ * that never get an owner. */
 #define MAX_HELD 16384
 
 struct owner {
@@ -91,8 +90,8 @@ enum unfollowed {
 	UNFOLLOWED_NO_ROOM, /* counted; followed when there is room again */
 };
 
-/* Sockets that are not followed. They have a table of their own, so that those which the filter
- * rejects leave the room to those which it wants; one that falls out is judged or counted again. */
+/* Sockets that are not followed. Their own table leaves the other one to sockets that the filter
+ * accepts. One that falls out of it is filtered or counted again. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -100,7 +99,7 @@ struct {
 	__type(value, u8);
 } unfollowed SEC(".maps");
 
-/* So much of each congestion control's private state is recorded: what user space can read. */
+/* 64-bit words of each congestion control's private state that user space can read. */
 struct cc_name {
 	char name[16];
 };
@@ -112,7 +111,7 @@ struct {
 	__type(value, u8);
 } cc_words SEC(".maps");
 
-volatile const u32 cc_words_most;
+volatile const u32 mon_cc_words_most;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -159,7 +158,7 @@ struct bpf_pidns_info { /* include/uapi/linux/bpf.h */
 
 /* The file in /proc of the PID namespace of the monitor; 0 for the initial one, where every
  * process has an id. */
-volatile const u64 pidns_dev, pidns_ino;
+volatile const u64 mon_pidns_dev, mon_pidns_ino;
 
 /* The current process as the monitor sees it, 0 when it is of another namespace than the
  * monitor's. */
@@ -167,9 +166,9 @@ static __always_inline u32 current_process(void)
 {
 	struct bpf_pidns_info ids;
 
-	if (!pidns_ino)
+	if (!mon_pidns_ino)
 		return bpf_get_current_pid_tgid() >> 32;
-	if (bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ids, sizeof(ids)))
+	if (bpf_get_ns_current_pid_tgid(mon_pidns_dev, mon_pidns_ino, &ids, sizeof(ids)))
 		return 0;
 	return ids.tgid;
 }
@@ -184,16 +183,16 @@ static __always_inline void own_by_current(struct flow_state *fs)
 	unsigned int flags = 0;
 	u32 pid;
 
-	if (without_owners || fs->pid)
+	if (mon_without_owners || fs->pid)
 		return;
-	chase(flags, task->flags);
+	read_field(flags, task->flags);
 	if (flags & PF_KTHREAD)
 		return;
 	pid = current_process();
 	if (!pid)
 		return;
 	fs->pid = pid;
-	chase(leader, task->group_leader);
+	read_field(leader, task->group_leader);
 	if (!leader || bpf_probe_read_kernel(fs->comm, sizeof(fs->comm), &leader->comm))
 		bpf_get_current_comm(fs->comm, sizeof(fs->comm));
 	fs->announce = 1;
@@ -201,7 +200,7 @@ static __always_inline void own_by_current(struct flow_state *fs)
 
 static __always_inline bool lacks_owner(const struct flow_state *fs)
 {
-	return !without_owners && (!fs->pid || !fs->inode);
+	return !mon_without_owners && (!fs->pid || !fs->inode);
 }
 
 /* Keeps the owner for the other subflows of an MPTCP connection, which kernel threads open. All
@@ -281,8 +280,8 @@ static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 	return true;
 }
 
-/* Asks the filter. Called once a flow, when its addresses are known. */
-static __noinline u8 judge(struct flow_state *fs, struct tcp_sock *tp)
+/* Evaluates the filter. Called once for each flow, when its addresses are known. */
+static __noinline u8 evaluate_filter(struct flow_state *fs, struct tcp_sock *tp)
 {
 	struct addresses a = {};
 
@@ -294,7 +293,7 @@ static __noinline u8 judge(struct flow_state *fs, struct tcp_sock *tp)
 	return owner_verdict(fs);
 }
 
-/* What the state in which a socket is first seen tells of who closed it. */
+/* The end that has closed a connection, as far as the state at its first sight tells. */
 static __always_inline u8 reason_so_far(u8 state)
 {
 	switch (state) {
@@ -352,21 +351,20 @@ static __noinline struct flow_state *new_flow(u64 key, struct tcp_sock *tp, bool
 	bpf_map_update_elem(&flows, &key, &fresh, BPF_NOEXIST);
 	fs = bpf_map_lookup_elem(&flows, &key);
 	if (!fs && !bpf_map_update_elem(&unfollowed, &key, &why, BPF_NOEXIST))
-		count(COUNTER_UNTRACKED);
+		mon_count(COUNTER_UNTRACKED);
 	return fs;
 }
 
-/* Decides on a flow and announces it, as far as that is still to be done. False when nothing
- * shall be sent of it. The records of an undecided flow are sent: user space holds them until it
- * knows the verdict. */
-static __noinline bool settle(struct flow_state *fs, struct tcp_sock *tp)
+/* Decides on a flow and announces it, unless both are done. False when no record of it shall be
+ * sent. Those of an undecided flow are sent: user space holds them until it knows the verdict. */
+static __noinline bool decide_flow(struct flow_state *fs, struct tcp_sock *tp)
 {
 	if (!fs || !tp)
 		return false;
 	if (lacks_owner(fs))
 		refresh_owner(fs, tp);
 	if (fs->verdict == VERDICT_NEW) {
-		fs->verdict = judge(fs, tp);
+		fs->verdict = evaluate_filter(fs, tp);
 		if (fs->verdict == VERDICT_REJECT)
 			return false;
 		fs->id = new_flow_id();
@@ -380,10 +378,10 @@ static __noinline bool settle(struct flow_state *fs, struct tcp_sock *tp)
 			fs->announced = 0;
 		}
 	}
-	/* What a hook has to say of a flow that could not be announced is lost. */
+	/* The record of this hook is lost if its flow cannot be announced. */
 	if (fs->announce && !announce(fs, tp) && !fs->announced) {
 		if (fs->verdict == VERDICT_ACCEPT)
-			count(COUNTER_LOST);
+			mon_count(COUNTER_LOST);
 		return false;
 	}
 	return fs->verdict == VERDICT_ACCEPT || (fs->verdict == VERDICT_UNDECIDED && fs->held++ < MAX_HELD);
@@ -415,7 +413,7 @@ static __always_inline struct flow_state *flow_of(u64 key, struct tcp_sock *tp, 
 	}
 	if (by_process && !fs->pid)
 		own_by_current(fs);
-	if ((fs->verdict != VERDICT_ACCEPT || lacks_owner(fs) || fs->announce) && !settle(fs, tp)) {
+	if ((fs->verdict != VERDICT_ACCEPT || lacks_owner(fs) || fs->announce) && !decide_flow(fs, tp)) {
 		if (fs->verdict == VERDICT_REJECT)
 			reject_flow(key);
 		return NULL;
@@ -436,7 +434,7 @@ static __noinline int end_flow(u64 key, struct flow_state *fs, struct tcp_sock *
 	if (!fs || !tp)
 		return 0;
 	if (fs->verdict == VERDICT_UNDECIDED) {
-		count(COUNTER_UNOWNED);
+		mon_count(COUNTER_UNOWNED);
 		fs->verdict = VERDICT_REJECT;
 		if (fs->announced)
 			announce(fs, tp);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What each hook does, once for both kinds of programs.
- */
+/* The work of each hook, shared by both kinds of programs. */
 #ifndef AIRTIDE_HOOK_H
 #define AIRTIDE_HOOK_H
 
@@ -99,7 +97,7 @@ static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const st
 	if (!fs)
 		return;
 	cause = cause_of(fs, tp);
-	if (!has_cong_state_set) {
+	if (!mon_has_cong_state_set) {
 		u8 state = ca_state_of(tp);
 
 		if (cause == CAUSE_RTO)
@@ -116,8 +114,8 @@ static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const st
 	if (!e)
 		return;
 	cb = (const struct tcp_skb_cb *)&skb->cb;
-	chase(e->seq, cb->seq);
-	chase(e->end_seq, cb->end_seq);
+	read_field(e->seq, cb->seq);
+	read_field(e->end_seq, cb->end_seq);
 	e->cause = cause;
 	e->reason = result > 0 ? REASON_DEVICE_REFUSED : REASON_NONE;
 	mss = tp->mss_cache;

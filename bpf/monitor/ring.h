@@ -56,7 +56,7 @@ struct {
 	__type(value, u64);
 } counters SEC(".maps");
 
-static __always_inline void count(u32 which)
+static __always_inline void mon_count(u32 which)
 {
 	u64 *n = bpf_map_lookup_elem(&counters, &which);
 
@@ -64,15 +64,15 @@ static __always_inline void count(u32 which)
 		(*n)++;
 }
 
-/* Begins a hook that may write records and returns its level. leave() ends it, in every case. */
-static __always_inline u32 enter(void)
+/* Begins a hook that may write records and returns its level. mon_leave() must end it. */
+static __always_inline u32 mon_enter(void)
 {
 	u32 zero = 0, *depth = bpf_map_lookup_elem(&nesting, &zero);
 
 	return depth ? (*depth)++ : 0;
 }
 
-static __always_inline void leave(void)
+static __always_inline void mon_leave(void)
 {
 	u32 zero = 0, *depth = bpf_map_lookup_elem(&nesting, &zero);
 
@@ -115,7 +115,7 @@ static __always_inline void *reserve(struct ring_control **of)
 		}
 	}
 	if (!record)
-		count(COUNTER_LOST);
+		mon_count(COUNTER_LOST);
 	return record;
 }
 

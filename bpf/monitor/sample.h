@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Samples: the socket as it is, how often, and the first one of a flow that is already open.
- */
+/* Samples: the socket as it is, how often, and the first one of a flow that is already open. */
 #ifndef AIRTIDE_SAMPLE_H
 #define AIRTIDE_SAMPLE_H
 
@@ -13,15 +11,15 @@ enum density {
 	DENSITY_AT_MOST,
 };
 
-volatile const u32 density;
-volatile const u64 density_ns;
+volatile const u32 mon_density;
+volatile const u64 mon_density_ns;
 
 static __always_inline bool dense_enough(struct flow_state *fs, struct tcp_sock *tp, u64 now)
 {
-	if (density == DENSITY_AT_MOST) {
-		if (now - fs->last_sample_ns < density_ns)
+	if (mon_density == DENSITY_AT_MOST) {
+		if (now - fs->last_sample_ns < mon_density_ns)
 			return false;
-	} else if (density == DENSITY_CHANGE) {
+	} else if (mon_density == DENSITY_CHANGE) {
 		u8 backoff = tp->inet_conn.icsk_backoff, state = ca_state_of(tp);
 		u8 chrono = BPF_CORE_READ_BITFIELD(tp, chrono_type);
 
@@ -137,7 +135,7 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 	s->wmem_queued = sk->sk_wmem_queued;
 	s->wmem_alloc = sk->sk_wmem_alloc.refs.counter;
 	s->forward_alloc = sk->sk_forward_alloc;
-	for (u32 i = 0; i < CC_WORDS && i < cc_words_most; i++) {
+	for (u32 i = 0; i < CC_WORDS && i < mon_cc_words_most; i++) {
 		if (i >= fs->cc_words)
 			break;
 		s->cc[i] = tp->inet_conn.icsk_ca_priv[i];

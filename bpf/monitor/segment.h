@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What an arriving segment's header says: acknowledgement, window, flags, SACK blocks.
- */
+/* The header of an arriving segment: acknowledgement, window, flags, SACK blocks. */
 #ifndef AIRTIDE_SEGMENT_H
 #define AIRTIDE_SEGMENT_H
 
@@ -98,8 +96,8 @@ static __noinline int parse_sack(struct packet *p, const u8 *header, u32 length)
 	return 0;
 }
 
-/* Where an arriving segment is, from its sk_buff, which the two kinds of programs read in their
- * own ways. */
+/* The place of an arriving segment. The two kinds of programs read it from the sk_buff in their own
+ * ways. */
 struct arrival {
 	const u8 *header;
 	const struct tcp_skb_cb *cb;
@@ -127,7 +125,7 @@ static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const s
 		if (bpf_probe_read_kernel(words, sizeof(words), a->header))
 			return false;
 		p->seq = bpf_ntohl(words[1]);
-		chase(p->ack, a->cb->ack_seq);
+		read_field(p->ack, a->cb->ack_seq);
 		control = bpf_ntohl(words[3]);
 	}
 	/* Data offset, flags and window share a word. */

@@ -22,12 +22,12 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /* Whether tcp_retransmit_skb passes the result of the transmission as a third argument. */
-volatile const bool retransmit_has_result;
+volatile const bool mon_retransmit_has_result;
 
 /* --- tp_btf ------------------------------------------------------------------------------- */
 
-/* The same pointer, of which the verifier knows that it is a TCP socket: where it takes our
- * word, without a call. */
+/* The same pointer with the type of a TCP socket. bpf_rdonly_cast saves a call where the kernel has
+ * it. */
 static __always_inline struct tcp_sock *tcp_sock_of(struct sock *sk)
 {
 	if (bpf_rdonly_cast)
@@ -44,9 +44,9 @@ static __always_inline void on_typed_segment(const struct sock *sk, struct tcp_s
 		.typed = true,
 	};
 
-	enter();
+	mon_enter();
 	on_segment((u64)sk, sk, tp, &a);
-	leave();
+	mon_leave();
 }
 
 /* The kernel guards each load through a pointer that came of a cast or a helper with a check of
@@ -64,7 +64,7 @@ int BPF_PROG(trusted_tcp_probe, struct sock *sk, struct sk_buff *skb)
 {
 	struct tcp_sock *tp;
 
-	if (elsewhere(sk))
+	if (netns_excluded(sk))
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	return tp ? on_trusted_segment(tp, skb) : 0;
@@ -75,7 +75,7 @@ int BPF_PROG(btf_tcp_probe, struct sock *sk, const struct sk_buff *skb)
 {
 	struct tcp_sock *tp;
 
-	if (elsewhere(sk))
+	if (netns_excluded(sk))
 		return 0;
 	tp = tcp_sock_of(sk);
 	if (tp)
@@ -89,9 +89,9 @@ int BPF_PROG(btf_tcp_cong_state_set, struct sock *sk, const u8 ca_state)
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 
 	if (tp) {
-		enter();
+		mon_enter();
 		on_ca_state((u64)sk, tp, ca_state);
-		leave();
+		mon_leave();
 	}
 	return 0;
 }
@@ -102,9 +102,9 @@ int BPF_PROG(btf_tcp_retransmit_skb, const struct sock *sk, const struct sk_buff
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock((void *)sk);
 
 	if (tp) {
-		enter();
-		on_retransmit((u64)sk, tp, skb, retransmit_has_result ? (int)ctx[2] : 0);
-		leave();
+		mon_enter();
+		on_retransmit((u64)sk, tp, skb, mon_retransmit_has_result ? (int)ctx[2] : 0);
+		mon_leave();
 	}
 	return 0;
 }
@@ -115,9 +115,9 @@ int BPF_PROG(btf_inet_sock_set_state, const struct sock *sk, const int oldstate,
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock((void *)sk);
 
 	if (tp) {
-		enter();
+		mon_enter();
 		on_state((u64)sk, tp, oldstate, newstate);
-		leave();
+		mon_leave();
 	}
 	return 0;
 }
@@ -130,9 +130,9 @@ int BPF_PROG(btf_tcp_destroy_sock, struct sock *sk)
 	if (closes_late((u64)sk)) {
 		tp = bpf_skc_to_tcp_sock(sk);
 		if (tp) {
-			enter();
+			mon_enter();
 			on_late_close((u64)sk, tp);
-			leave();
+			mon_leave();
 		}
 	}
 	delete_flow((u64)sk); /* the socket's memory may become another socket */
@@ -158,13 +158,13 @@ int BPF_PROG(btf_tcp_rcv_space_adjust, struct sock *sk)
 {
 	struct tcp_sock *tp;
 
-	if (elsewhere(sk) || !wants_owner((u64)sk))
+	if (netns_excluded(sk) || !wants_owner((u64)sk))
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (tp) {
-		enter();
+		mon_enter();
 		observe((u64)sk, tp, true);
-		leave();
+		mon_leave();
 	}
 	return 0;
 }
@@ -187,9 +187,9 @@ int walk_sockets(struct bpf_iter__tcp *ctx)
 	state = COMMON(tp).skc_state;
 	if (state == TCP_LISTEN || state == TCP_CLOSE || state == TCP_TIME_WAIT || state == TCP_SYN_RECV)
 		return 0;
-	enter();
+	mon_enter();
 	observe((u64)skc, tp, false);
-	leave();
+	mon_leave();
 	return 0;
 }
 
@@ -208,7 +208,7 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-/* A copy of the tcp_sock; NULL when it is no TCP socket. Each success is followed by leave(). */
+/* Returns a copy of the tcp_sock; NULL if it is no TCP socket. mon_leave() follows a success. */
 static __always_inline struct tcp_sock *enter_with_copy(const struct sock *sk)
 {
 	struct scratch *scratch;
@@ -217,14 +217,14 @@ static __always_inline struct tcp_sock *enter_with_copy(const struct sock *sk)
 
 	if (!sk)
 		return NULL;
-	chase(protocol, sk->sk_protocol);
+	read_field(protocol, sk->sk_protocol);
 	if (protocol != IPPROTO_TCP) /* also not IPPROTO_MPTCP, whose socket is no tcp_sock */
 		return NULL;
-	level = enter();
+	level = mon_enter();
 	scratch = bpf_map_lookup_elem(&scratches, &level);
 	if (scratch && !bpf_probe_read_kernel(scratch->bytes, bpf_core_type_size(struct tcp_sock), sk))
 		return (struct tcp_sock *)scratch->bytes;
-	leave();
+	mon_leave();
 	return NULL;
 }
 
@@ -238,17 +238,17 @@ int raw_tcp_probe(struct bpf_raw_tracepoint_args *ctx)
 	unsigned char *head = NULL;
 	u16 offset = 0;
 
-	if (copied_elsewhere(sk))
+	if (copied_netns_excluded(sk))
 		return 0;
 	tp = enter_with_copy(sk);
 	if (!tp)
 		return 0;
-	chase(head, skb->head);
-	chase(offset, skb->transport_header);
-	chase(a.len, skb->len);
+	read_field(head, skb->head);
+	read_field(offset, skb->transport_header);
+	read_field(a.len, skb->len);
 	a.header = head + offset;
 	on_segment((u64)sk, &SK(tp), tp, &a);
-	leave();
+	mon_leave();
 	return 0;
 }
 
@@ -261,7 +261,7 @@ int raw_tcp_cong_state_set(struct bpf_raw_tracepoint_args *ctx)
 	if (!tp)
 		return 0;
 	on_ca_state((u64)sk, tp, ctx->args[1]);
-	leave();
+	mon_leave();
 	return 0;
 }
 
@@ -273,8 +273,9 @@ int raw_tcp_retransmit_skb(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!tp)
 		return 0;
-	on_retransmit((u64)sk, tp, (const struct sk_buff *)ctx->args[1], retransmit_has_result ? (int)ctx->args[2] : 0);
-	leave();
+	on_retransmit((u64)sk, tp, (const struct sk_buff *)ctx->args[1],
+		      mon_retransmit_has_result ? (int)ctx->args[2] : 0);
+	mon_leave();
 	return 0;
 }
 
@@ -287,7 +288,7 @@ int raw_inet_sock_set_state(struct bpf_raw_tracepoint_args *ctx)
 	if (!tp)
 		return 0;
 	on_state((u64)sk, tp, ctx->args[1], ctx->args[2]);
-	leave();
+	mon_leave();
 	return 0;
 }
 
@@ -301,7 +302,7 @@ int raw_tcp_destroy_sock(struct bpf_raw_tracepoint_args *ctx)
 		tp = enter_with_copy(sk);
 		if (tp) {
 			on_late_close((u64)sk, tp);
-			leave();
+			mon_leave();
 		}
 	}
 	delete_flow((u64)sk); /* the socket's memory may become another socket */
@@ -328,13 +329,13 @@ int raw_tcp_rcv_space_adjust(struct bpf_raw_tracepoint_args *ctx)
 	struct sock *sk = (struct sock *)ctx->args[0];
 	struct tcp_sock *tp;
 
-	if (copied_elsewhere(sk) || !wants_owner((u64)sk))
+	if (copied_netns_excluded(sk) || !wants_owner((u64)sk))
 		return 0;
 	tp = enter_with_copy(sk);
 	if (!tp)
 		return 0;
 	observe((u64)sk, tp, true);
-	leave();
+	mon_leave();
 	return 0;
 }
 

@@ -51,7 +51,7 @@ static __always_inline bool current_passes(void)
 		return false;
 	if (!filter_comms_n)
 		return true;
-	chase(leader, task->group_leader);
+	read_field(leader, task->group_leader);
 	if (!leader || bpf_probe_read_kernel_str(comm.comm, sizeof(comm.comm), &leader->comm) < 0)
 		return false;
 	return bpf_map_lookup_elem(&filter_comms, &comm) != NULL;
@@ -133,7 +133,7 @@ static __always_inline struct tune_record *describe(struct tcp_sock *tp, u64 coo
 	__builtin_memset(r, 0, sizeof(*r));
 	read_addresses(tp, &a);
 	r->cookie = cookie;
-	chase(r->netns_cookie, net->net_cookie);
+	read_field(r->netns_cookie, net->net_cookie);
 	r->inode = inode_of(tp);
 	r->cgroup = cgroup_id(cgroup_pointer(tp));
 	__builtin_memcpy(r->local, a.local, 16);

@@ -321,7 +321,7 @@ func (l *loaded) specialise(spec *ebpf.CollectionSpec, o Options) (sizes ringSiz
 	}
 	sizes = sizesFor(cpus, buffer, 8*privateWords)
 	constants := sizes.configure(spec)
-	constants["cc_words_most"] = uint32(privateWords)
+	constants["mon_cc_words_most"] = uint32(privateWords)
 	if !TellsOfRefusals(l.types) {
 		l.missing = append(
 			l.missing,
@@ -398,10 +398,10 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options, values map
 	}
 	maps.Copy(values, bpffilter.Constants(&o.Filter))
 	maps.Copy(values, map[string]any{
-		"density": uint32(o.Density.Mode), "density_ns": uint64(o.Density.Every),
-		"without_owners":        o.NoOwners,
-		"has_cong_state_set":    o.argsOf(types, "tcp_cong_state_set") >= 0,
-		"retransmit_has_result": TellsOfRefusals(types),
+		"mon_density": uint32(o.Density.Mode), "mon_density_ns": uint64(o.Density.Every),
+		"mon_without_owners":        o.NoOwners,
+		"mon_has_cong_state_set":    o.argsOf(types, "tcp_cong_state_set") >= 0,
+		"mon_retransmit_has_result": TellsOfRefusals(types),
 	})
 	return bpffilter.SetConstants(spec, values)
 }
@@ -425,8 +425,8 @@ func nameNamespace(constants map[string]any) error {
 		return err
 	}
 	// as the kernel writes it inside (MKDEV)
-	constants["pidns_dev"] = uint64(unix.Major(device))<<20 | uint64(unix.Minor(device))
-	constants["pidns_ino"] = inode
+	constants["mon_pidns_dev"] = uint64(unix.Major(device))<<20 | uint64(unix.Minor(device))
+	constants["mon_pidns_ino"] = inode
 	return nil
 }
 

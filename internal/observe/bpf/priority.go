@@ -6,11 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hurry gives the calling goroutine a thread of its own at the highest ordinary priority, so that a
-// machine whose processors are all busy still drains the rings in time, and returns what undoes it.
-// Without the privilege (CAP_SYS_NICE) the priority stays as it is; the lost counts tell when that
-// is too low.
-func hurry() (relax func()) {
+// raisePriority gives the calling goroutine a thread of its own at the highest ordinary priority,
+// so that the rings are drained in time while all processors are busy. restore undoes it. Without
+// the privilege (CAP_SYS_NICE) the priority stays as it is: the lost counts show if it is too low.
+func raisePriority() (restore func()) {
 	runtime.LockOSThread()
 	thread := unix.Gettid()
 	// The system call answers 20 - nice, so that no priority looks like an error.

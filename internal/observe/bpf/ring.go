@@ -19,12 +19,12 @@ import (
 const (
 	ringLevels  = int(monitorRingLimitsRING_LEVELS)
 	controlSize = int(unsafe.Sizeof(monitorRingControl{}))
-	// nestedShare is how much smaller the rings of the nested levels are, which are seldom used.
+	// nestedShare divides the size of the rings of the nested levels, which are seldom used.
 	nestedShare = 8
 	// Slots are padded to multiples of cacheLine.
 	cacheLine = 64
-	// ringRelease is after how many records room is given back to the programs: often enough for
-	// them, seldom enough for the cache line that they read.
+	// ringRelease is the number of records after which their room is given back to the programs.
+	// Each release invalidates the cache line that the programs read, so it is not one.
 	ringRelease = 128
 	// recordTimeOffset is where every record of record.h has its time.
 	recordTimeOffset = 16

@@ -19,7 +19,7 @@ type Source struct {
 	loaded  *loaded
 	decoder *decoder
 	flows   *flowTable
-	owners  *owner.Resolver // nil where nobody asks
+	owners  *owner.Resolver // nil if nobody asks for owners
 	cgroups *owner.Cgroups
 	batch   *tcp.Batch
 	loss    tcp.Loss
@@ -69,7 +69,7 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 		batchTime = DefaultBatchTime
 	}
 	if s.options.Drain <= 0 {
-		defer hurry()()
+		defer raisePriority()()
 	}
 	ownerCtx, stopOwners := context.WithCancel(context.Background())
 	defer stopOwners()
@@ -154,9 +154,9 @@ func (s *Source) decideLast(sink tcp.Sink) error {
 	return s.flush(sink)
 }
 
-// pace chooses the time until the next look at the rings from the last one and from the share of
-// the fullest that had filled by then. Long bursts find the processor's caches warm; an eighth
-// leaves room for being late.
+// pace returns the time until the next drain, from the last interval and the share of the fullest
+// ring that was filled in it. The goal is one eighth: a long burst of records finds the processor's
+// caches warm, and the rest is room for a late drain.
 func pace(last time.Duration, filled float64) time.Duration {
 	const goal = 1.0 / 8
 	next := time.Duration(float64(last) * goal / max(filled, 1e-6))

@@ -14,9 +14,8 @@ var changing = [...]tcp.Field{
 	tcp.StateField, // rows at its changes come at every density
 }
 
-// limitWindow is how far apart two samples are at least by which a limit is told: the kernel counts
-// limited time in ticks of up to 10 ms, so that of a lasting limit nothing may show from one poll
-// to the next.
+// limitWindow is the least distance of two samples that are compared for a limit. The kernel counts
+// limited time in ticks of up to 10 ms, so a lasting limit may not show between two polls.
 const limitWindow = int64(20 * time.Millisecond)
 
 // changes lets through the samples that differ from the flow's last one.
