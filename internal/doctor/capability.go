@@ -51,7 +51,7 @@ var capabilityTable = []struct {
 	},
 	{capSysPtrace, "cap_sys_ptrace", "the processes of other users are not named", need(optional, "", Monitor, Record)},
 	{capSysModule, "cap_sys_module", "no kernel module can be loaded", need(required, "", Timewarp)},
-	// Kernels from 5.11 on charge BPF objects to the memory cgroup; see the check bpf_memory_limit.
+	// Linux 5.11 and newer charges BPF objects to the memory cgroup; see the check bpf_memory_limit.
 	{
 		capSysResource,
 		"cap_sys_resource",

@@ -16,11 +16,11 @@ import (
 // addresses of the routes to the peers. Flows and sessions are bound to addresses, so an agent
 // starts a new session when they change.
 type addressWatch struct {
-	netlink *netlink.Handle // of the network namespace in which it was opened
+	netlink *netlink.Handle // opened in the agent's network namespace
 	device  string
 	peers   []netip.Addr
-	known   addressSet    // of the session
-	other   addressSet    // of the last check
+	known   addressSet    // addresses of the session
+	other   addressSet    // addresses at the last check
 	lookAt  time.Duration // time of the next check
 }
 

@@ -49,11 +49,11 @@ type agent struct {
 	ready     bool          // flows are attached
 	core      *control.Core
 	place     place
-	out       control.Outputs // of the last step
+	out       control.Outputs // outputs of the last step
 	unbound   []cwnd.Unbound  // flows that could not be bounded in the last step
 	lastState string          // the last reported state
 
-	newInterfacesAt time.Duration // when to look for new interfaces
+	newInterfacesAt time.Duration // time of the next search for new interfaces
 }
 
 // reports holds the reports of the terminal and of its peers.
@@ -61,9 +61,9 @@ type reports struct {
 	mutex    sync.Mutex // protects all fields, because datagrams arrive at any time
 	receiver *message.Receiver
 	sender   *message.Sender
-	groups   link.Families // of the last report
+	groups   link.Families // families of the last report
 	datagram []byte
-	peers    []message.Peer // at this access point
+	peers    []message.Peer // peers at this access point
 	// otherCells is the number of terminals at other access points.
 	otherCells int
 }

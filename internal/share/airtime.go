@@ -10,7 +10,7 @@ import (
 // place is the known access point and channel of the terminal.
 type place struct {
 	radio.Place
-	hashes map[cellkey.Tag]uint32 // of the access point in reports, by key
+	hashes map[cellkey.Tag]uint32 // the access point's hash in reports, by key
 }
 
 // setKeys computes the hashes of the access point.

@@ -185,7 +185,7 @@ func TestMulticastUsesTheLowestRateOfTheBand(t *testing.T) {
 	} {
 		a := &agent{config: Config{MulticastBps: c.told, Link: link.Config{Interface: "wlan0"}}}
 		a.updateRadio(radio.State{Place: radio.Place{MHz: c.mhz}})
-		a.updateRadio(radio.State{}) // not known for a moment
+		a.updateRadio(radio.State{}) // unknown for a moment
 		if got := a.reportLink().MulticastKbps; got != c.want {
 			t.Errorf("at %d MHz, told %g bit/s: %d kbit/s, want %d", c.mhz, c.told, got, c.want)
 		}

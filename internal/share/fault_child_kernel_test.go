@@ -24,7 +24,7 @@ type child struct {
 	mutex  sync.Mutex
 	status Status
 	steps  int
-	said   []byte // on standard error
+	said   []byte // output on standard error
 }
 
 func runChild(t *testing.T, h *testnet.Host, o order, attributes *syscall.SysProcAttr) *child {
@@ -96,6 +96,6 @@ func narrow(t *testing.T) (n *testnet.Network, client, server *net.TCPConn) {
 const lowRate = 2e6
 
 // unboundWindow is greater than a bound for lowRate, in packets, and less than a window without a
-// bound. That one grows to what the kernel lets wait in the device (tcp_small_queue_check): about a
-// hundred packets, and fewer if the smallest RTT is above half a millisecond.
+// bound. That one grows to the kernel's limit of packets in the device (tcp_small_queue_check):
+// about a hundred, and fewer if the smallest RTT is above half a millisecond.
 const unboundWindow = 45

@@ -24,7 +24,7 @@ type badWay struct {
 	loss   float64
 	mutex  sync.Mutex
 	random *rand.Rand
-	out    map[netip.AddrPort]*net.UDPConn // by terminal
+	out    map[netip.AddrPort]*net.UDPConn // key: terminal
 	passed [3]int                          // lost, late, twice
 }
 

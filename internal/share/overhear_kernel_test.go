@@ -19,8 +19,8 @@ import (
 // crossing is a datagram between terminals that crossed an interface.
 type crossing struct {
 	from, to netip.Addr
-	bytes    int    // of UDP payload
-	session  uint64 // as it stands in clear
+	bytes    int    // bytes of UDP payload
+	session  uint64 // session in the clear part
 }
 
 // overheard collects the datagrams on an interface.

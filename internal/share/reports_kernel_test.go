@@ -57,7 +57,7 @@ func TestSentReportsTakeOnePercentOfTheAirtime(t *testing.T) {
 func TestATerminalOfOneFamilyFindsOneOfBoth(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		args []string // of ip, that leave one family
+		args []string // arguments of ip that leave one family
 		six  bool
 	}{
 		{"IPv6 alone", []string{"-4", "addr", "flush", "dev", "eth0"}, true},

@@ -29,7 +29,7 @@ type Status struct {
 	TotalBps float64 `json:"total_bps"`
 	// WireBps is the capacity of the wire. It is absent unless the wire is known to limit.
 	WireBps float64 `json:"wire_bps,omitempty"`
-	// Limit is what limits the shares: airtime, wire, both or demand.
+	// Limit names the limit of the shares: airtime, wire, both or demand.
 	Limit         string   `json:"limit,omitempty"`
 	QueueTargetUs int64    `json:"queue_target_us,omitempty"`
 	Correction    float64  `json:"correction,omitempty"`

@@ -69,7 +69,7 @@ var infoFields = []infoField{
 // Fields of struct tcp_info that are not sampled as they are.
 const (
 	offOptions      = 5   // tcpi_options
-	offRateFlags    = 7   // bit 0: tcpi_delivery_rate_app_limited, from 4.9 on, on little-endian machines
+	offRateFlags    = 7   // bit 0: tcpi_delivery_rate_app_limited, since 4.9, on little-endian machines
 	offUnacked      = 24  // tcpi_unacked
 	offNotSent      = 144 // tcpi_notsent_bytes, 4.6
 	offDeliveryRate = 160

@@ -29,7 +29,7 @@ func solve(t *testing.T, alpha float64, l Limits, terminals []Terminal) Result {
 func TestTheDesignsTable(t *testing.T) {
 	for _, c := range []struct {
 		wire   float64
-		shares []string // as printed, with as many digits
+		shares []string // printed shares; their digits are compared
 		total  string
 		binds  Limit
 	}{

@@ -11,7 +11,7 @@ type Solver struct {
 	all, order                      []int
 	// reference is taken from exponents, so that their powers are numbers.
 	reference float64
-	last      int // who got a part of what it wants in greedy, at last
+	last      int // the last terminal that greedy gave only a part of its demand
 }
 
 // Solve finds the allocation. The shares in the result are the caller's.

@@ -232,7 +232,7 @@ func (s *Solver) combine(use func() float64, limit float64) {
 	one := use()
 	s.share, s.another = s.another, s.share
 	other := use()
-	part := 0.0 // of those that are in share now
+	part := 0.0 // weight of the allocation that is in share now
 	if other != one {
 		part = min(max((limit-one)/(other-one), 0), 1)
 	}

@@ -27,10 +27,10 @@ type rttProbe struct {
 	paths    map[flow.Key]*path
 	reported reportedForeign
 	interval probeInterval
-	joinedAt time.Duration // when a terminal last began to bound its windows
+	joinedAt time.Duration // time at which a terminal last began to bound its windows
 }
 
-// path is what RTT probes found for one direction of a flow.
+// path holds the results of RTT probes for one direction of a flow.
 type path struct {
 	probeMin   time.Duration   // least RTT in the present probe; 0 without
 	probeMeans []time.Duration // the mean RTT of each step in it
@@ -41,13 +41,13 @@ type path struct {
 // reportedForeign holds the foreign queues that peers report.
 type reportedForeign struct {
 	delay  time.Duration // 0 without
-	at     time.Duration // of the last such report
+	at     time.Duration // time of the last such report
 	stands bool          // a peer reports one now
 }
 
 // probeInterval decides when this terminal may ask for the next RTT probe.
 type probeInterval struct {
-	at, every time.Duration // of the last request, and the time until the next
+	at, every time.Duration // time of the last request, and least time until the next
 }
 
 func (r *rttProbe) path(key flow.Key) *path {
@@ -97,7 +97,7 @@ func (r *rttProbe) sample(now, step, begin, mean time.Duration, flows *flow.Set)
 }
 
 // conclude takes the result of an RTT probe for every path, and reports whether any path has become
-// longer. own is how long the medium takes for what all participants keep in flight in it.
+// longer. own is the time that the medium takes for all participants' packets in flight in it.
 func (r *rttProbe) conclude(flows *flow.Set, own time.Duration) (longer bool) {
 	for _, f := range flows.All() {
 		for _, receive := range []bool{false, true} {

@@ -28,7 +28,7 @@ func TestALongerPathShowsWhileAllHoldBack(t *testing.T) {
 		var flows flow.Set
 		flows.Add(f)
 		const begin, step = time.Minute, 50 * time.Millisecond
-		f.Send.LeastRTT = 500 * time.Microsecond // of before
+		f.Send.LeastRTT = 500 * time.Microsecond // from before the probe
 		r.sample(begin+step, step, begin, 0, &flows)
 		f.Send.LeastRTT = c.drained
 		f.Send.MeanRTT = c.drained + 2*time.Millisecond
@@ -137,7 +137,7 @@ func TestWindowsBesideOthersBeginWithWhatTheyWere(t *testing.T) {
 	}
 }
 
-// TestWhatOthersFoundOfQueuesCounts: the least of what they tell.
+// TestWhatOthersFoundOfQueuesCounts: the least reported value counts.
 func TestWhatOthersFoundOfQueuesCounts(t *testing.T) {
 	peer := func(foreign bool, base, rtt uint32) message.Peer {
 		return message.Peer{Report: message.Report{ForeignQueues: foreign, MinRTTUs: base, SmoothedRTTUs: rtt}}
@@ -228,7 +228,7 @@ func TestWhoSeesOthersQueuesIsEnough(t *testing.T) {
 		sees         bool
 		now, pause   time.Duration
 		delay        time.Duration
-		doubted, own bool // of this terminal, and what it says to the others
+		doubted, own bool // this terminal's doubt, and its report to the others
 	}{
 		{"a terminal has just joined", true, begun + joinTime/2, rttProbeMin, 60 * time.Millisecond, false, true},
 		{"another has seen them", true, begun + joinTime, rttProbeForeign, 60 * time.Millisecond, true, false},

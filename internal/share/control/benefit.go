@@ -11,10 +11,10 @@ type benefit struct {
 	trial        comparison
 	judged       verdict
 	last         *Benefit
-	reason       string        // why bounds do not help
-	reasonAt     time.Duration // when
+	reason       string        // reason why bounds do not help
+	reasonAt     time.Duration // time of reason
 	boundSince   time.Duration // 0 while nothing is bounded
-	probedAt     time.Duration // of the last release probe; 0: never
+	probedAt     time.Duration // time of the last release probe; 0: never
 	foreignSince time.Duration // start of the foreign queues; 0 without
 }
 

@@ -27,7 +27,7 @@ type testStation struct {
 	phy       float64 // bit/s
 	aggregate int     // frames of an access at most
 	base      time.Duration
-	known     time.Duration // what it takes for base; 0 is what it is
+	known     time.Duration // base as the station knows it; 0: the true one
 	demand    float64       // bit/s, 0 for all it can get
 	away      bool
 
@@ -36,7 +36,7 @@ type testStation struct {
 	flying   int
 	released float64 // frames that a limited application has written
 	acks     []testAck
-	acked    int // since the last report
+	acked    int // frames since the last report
 
 	control  *ShareController
 	decision Decision
@@ -49,7 +49,7 @@ type testAck struct {
 
 const testOverhead = 300 * time.Microsecond
 
-// alone is what a station reaches alone.
+// alone returns the rate that a station reaches alone.
 func (s *testStation) alone() float64 {
 	bits := float64(s.aggregate * packetBits)
 	return bits / (testOverhead.Seconds() + bits/s.phy)
@@ -59,7 +59,7 @@ func newTestCell(wire float64, stations ...testStation) *testCell {
 	c := &testCell{wire: wire, random: rand.New(rand.NewPCG(1, 2))}
 	for i := range stations {
 		s := &stations[i]
-		s.window = 1000 // as without control
+		s.window = 1000 // the window without control
 		s.control = NewShareController(Options{})
 		c.stations = append(c.stations, s)
 	}
@@ -119,7 +119,7 @@ func (c *testCell) access() bool {
 	return false
 }
 
-// acknowledge is an access of the access point, and says whether there was something for it.
+// acknowledge is an access of the access point. It reports whether a frame waited.
 func (c *testCell) acknowledge() (some bool) {
 	now := c.now
 	for _, s := range c.stations {
@@ -138,14 +138,14 @@ func (c *testCell) acknowledge() (some bool) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// least is what the station takes for the smallest round-trip time.
+// least returns the smallest round-trip time that the station assumes.
 func (s *testStation) least() time.Duration { return cmp.Or(s.known, s.base) + time.Millisecond }
 
 func source(i int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 1)
 }
 
-// reports is what all stations say of the time since their last report.
+// reports returns the reports of all stations on the time since their last report.
 func (c *testCell) reports(since time.Duration) (all []Terminal) {
 	for i, s := range c.stations {
 		t := Terminal{
@@ -202,7 +202,7 @@ func (c *testCell) run(length time.Duration) (rates [][]float64) {
 	return rates
 }
 
-// mean is what each station delivered in the last rows.
+// mean returns each station's mean delivery in the last rows.
 func mean(rates [][]float64, last int) []float64 {
 	m := make([]float64, len(rates[0]))
 	for _, row := range rates[len(rates)-last:] {

@@ -135,8 +135,8 @@ func TestALongerPathIsTakenForAWireOnlyUntilAllHoldBack(t *testing.T) {
 	}
 }
 
-// Who has found while all held back that its path is longer does not wait for what the others
-// found, which is in their next reports.
+// A terminal that found a longer path in an RTT probe does not wait for the results of the others,
+// which come with their next reports.
 func TestALongerPathIsKnownBeforeOthersSaySo(t *testing.T) {
 	c := NewShareController(Options{})
 	all := greedy(20e6, 20e6)

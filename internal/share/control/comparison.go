@@ -92,9 +92,9 @@ func (j *verdict) Judge(e Benefit, foreign bool) (reason string) {
 // comparison averages the cell with and without bounds. The zero value is ready; it is not for
 // several goroutines at once.
 type comparison struct {
-	rtt     time.Duration // mean with bounds
-	known   time.Duration // how long rtt was measured
-	rttSum  time.Duration // of the time without bounds, multiplied by seconds
+	rtt     time.Duration // mean RTT with bounds
+	known   time.Duration // time over which rtt was measured
+	rttSum  time.Duration // RTT without bounds, summed over seconds
 	seconds float64
 	last    time.Duration
 	each    map[netip.AddrPort]*terminalMean // terminals that are not idle with bounds, by address
@@ -103,8 +103,8 @@ type comparison struct {
 // terminalMean is the rate of one terminal with bounds, and its bits without.
 type terminalMean struct {
 	with          float64
-	known         time.Duration // how long with was measured
-	greedyWith    time.Duration // how long the terminal has been greedy with bounds
+	known         time.Duration // time over which with was measured
+	greedyWith    time.Duration // time in which the terminal was greedy with bounds
 	bits          float64
 	greedyWithout float64 // seconds in which it was greedy without bounds
 }

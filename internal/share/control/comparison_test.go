@@ -113,8 +113,8 @@ func TestATransferThatBeginsInAReleaseProbeIsNoEffectOfIt(t *testing.T) {
 func TestWhoHasLessThanWithoutBounds(t *testing.T) {
 	for _, c := range []struct {
 		what               string
-		fast, slow         float64 // with bounds, as parts of what they have without
-		demand             float64 // of the slow one
+		fast, slow         float64 // rates with bounds over rates without
+		demand             float64 // the slow one's
 		joins              time.Duration
 		least              float64
 		letsGo, letsGoAlso bool // after the first trial and after the second one, beside others

@@ -17,8 +17,8 @@ type Core struct {
 	radio  Radio
 
 	flows      flow.Set        // estimates of own flows
-	host       flow.HostSample // of the last step
-	counts     message.Counts  // since the session began
+	host       flow.HostSample // sample of the last step
+	counts     message.Counts  // counts since the session began
 	members    membership      // terminals that bound their windows
 	schedule   *probe.Schedule // agreed probes
 	probe      probeState
@@ -31,21 +31,21 @@ type Core struct {
 	windows    windowController
 	floor      floor
 
-	bounded bool          // by the last step
-	share   float64       // of the last step, in bit/s; 0 without
-	idleAt  time.Duration // when the terminal last carried next to nothing
-	decided time.Duration // when the last step decided
-	elapsed time.Duration // since the decision before; LongestStep at most
+	bounded bool          // the last step bounded windows
+	share   float64       // share of the last step in bit/s; 0: none
+	idleAt  time.Duration // time at which the terminal last carried next to nothing
+	decided time.Duration // time of the last decision
+	elapsed time.Duration // time since the decision before; LongestStep at most
 	clock   coreClock
 
-	notices   []string // of this step
-	reportNow bool     // of this step
+	notices   []string // notices of this step
+	reportNow bool     // this step asks for a report at once
 }
 
 // probeState is the probe of the last step, and the state before it.
 type probeState struct {
 	active  probe.Active
-	ended   time.Duration // when the last one ended; 0: never
+	ended   time.Duration // end of the last one; 0: never
 	meanRTT time.Duration // greatest mean RTT of all terminals outside probes
 	baseRTT time.Duration // least base RTT of this terminal
 	wire    bool          // the wire was taken to limit
@@ -203,8 +203,8 @@ func (c *Core) concludeRTTProbe(now time.Duration, in Inputs) {
 	c.baseRTT.interval.setNext(now, longer || missed, foreign != foreignBefore, foreign && !missed)
 }
 
-// probeQueue returns how long the medium takes for what all participants keep in flight in an RTT
-// probe: a queue of their own, which is long if a slow radio has many flows.
+// probeQueue returns the time that the medium takes for all participants' packets in flight in an
+// RTT probe. This queue of their own is long if a slow radio has many flows.
 func (c *Core) probeQueue(peers []message.Peer) time.Duration {
 	seconds := 0.0
 	add := func(flows int, standalone float64) {
@@ -283,7 +283,7 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 	return b, ""
 }
 
-// raiseToFloor raises bounds to what no report of others may take.
+// raiseToFloor raises bounds to the floor, which no report of others lowers.
 func (c *Core) raiseToFloor(now time.Duration, peers int, b *bounds) {
 	rate := c.floor.part() * FloorRate(c.standaloneRate(), c.config.Weight, peers+1)
 	if c.shares.alpha < leastFloorAlpha || rate <= 0 {

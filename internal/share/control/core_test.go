@@ -40,7 +40,7 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 	for _, c := range []struct {
 		what          string
 		session       uint64
-		with, without float64 // of all, in bit/s
+		with, without float64 // total rate in bit/s
 		release       bool
 	}{
 		{"they cost a quarter", 1, 90e6, 120e6, true},
@@ -100,7 +100,7 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 		what    string
 		session uint64
 		foreign time.Duration
-		slow    float64 // what it has with bounds, of 20 Mbit/s
+		slow    float64 // its rate with bounds, in bit/s; 20 Mbit/s without
 		lets    bool
 	}{
 		{"one has less", 1, 60 * time.Millisecond, 17.6e6, true},
@@ -155,9 +155,9 @@ func TestBesideOthersItIsTriedSooner(t *testing.T) {
 	less.Without.Total = 1
 	for _, c := range []struct {
 		what                string
-		beside, held, tried time.Duration // how long ago; 0 is never
+		beside, held, tried time.Duration // time since then; 0: never
 		doubts              bool
-		looked              time.Duration // how long ago
+		looked              time.Duration // time since then
 		tries, looks        bool
 	}{
 		{"all take part", 0, firstForeignProbe, 0, false, 0, false, false},

@@ -26,7 +26,7 @@ type demandCap struct {
 // usage is how a terminal used its share.
 type usage struct {
 	left    time.Duration // time until its demand is capped
-	share   float64       // of the last step
+	share   float64       // share of the last step
 	limited bool          // the cap limited its share
 	step    uint64        // the last step that listed it
 }

@@ -35,7 +35,7 @@ func TestEqualCapIsTheFormula(t *testing.T) {
 }
 
 // TestEqualRangeIsTheFormula: W = B/n x RTT / (8 MSS) packets at least, and 1.25 times as many at
-// most, whatever the smallest RTT is.
+// most, for any smallest RTT.
 func TestEqualRangeIsTheFormula(t *testing.T) {
 	const mss = 1448.0
 	for _, c := range []struct {

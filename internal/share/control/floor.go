@@ -8,7 +8,7 @@ import (
 // greatest weight. Shares, wire and correction follow from reports, so a lie can shrink the bounds
 // of others. The floor does not: it follows from the terminal's own standalone rate, weight and
 // delay, and from the number of terminals alone. It is applied to the bounds as the last step, so
-// that it holds whatever made them.
+// no earlier rule can lower it.
 const (
 	// floorDelay is the own delay up to which the floor is a rate: its windows hold what arrives in
 	// the base RTT and the own delay. A longer queue takes more than a lie.
@@ -21,7 +21,7 @@ const (
 	floorSettleTime = 600 * time.Millisecond
 	// floorFallTime is the time constant in which the floor falls to that part, and floorRiseTime
 	// the time in which it comes back. It comes back as slowly as a wire is tested again: its own
-	// windows are what made the queue.
+	// windows made the queue.
 	floorFallTime = time.Second
 	floorRiseTime = 30 * time.Second
 	// leastFloorAlpha is the least fairness parameter with a floor. With a lower one the user wants
@@ -40,7 +40,7 @@ const highestWeight = 10
 
 // floor follows the own delay. The zero value is ready.
 type floor struct {
-	binds  time.Duration // how long the floor has been the greater bound
+	binds  time.Duration // time for which the floor has been the greater bound
 	fallen float64       // part of the floor that does not hold, 0 to 1 - leastFloorPart
 }
 

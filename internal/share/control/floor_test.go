@@ -22,7 +22,7 @@ type liarCell struct {
 	now     time.Duration
 	peers   []message.Peer // the liars come first, in order of their sessions
 	liars   int
-	carries float64 // what the medium carries of the terminal at most, in bit/s
+	carries float64 // greatest rate of the terminal on the medium, in bit/s
 	window  float64 // bytes
 }
 

@@ -21,7 +21,7 @@ type Config struct {
 	StandaloneBps float64 `json:"standalone_bps,omitempty"`
 	// CapacityBps is the rate in bit/s that equal-cap and equal-range divide.
 	CapacityBps float64 `json:"capacity_bps,omitempty"`
-	// SingleFrames means that the radio sends each packet by itself, whatever Inputs.Radio says.
+	// SingleFrames means that the radio sends each packet by itself. It overrides Inputs.Radio.
 	SingleFrames bool `json:"single_frames,omitempty"`
 	// BoundReceive means that the kernel can bound receive windows.
 	BoundReceive bool `json:"bound_receive"`
@@ -45,7 +45,7 @@ type Inputs struct {
 	// Ready means that bounds can be set.
 	Ready bool `json:"ready"`
 	// UnboundFlows is the number of this terminal's flows that could not be bounded. While there
-	// are any, their queues are what an RTT probe finds.
+	// are any, an RTT probe measures their queues.
 	UnboundFlows int `json:"unbound_flows,omitempty"`
 	// NewAccessPoint means that the terminal has moved to another cell since the last step.
 	NewAccessPoint bool `json:"new_access_point,omitempty"`
@@ -54,7 +54,7 @@ type Inputs struct {
 // Radio is the state of the radio. Zero values are unknown.
 type Radio struct {
 	PHYBps        float64 `json:"phy_bps,omitempty"`
-	StandaloneBps float64 `json:"standalone_bps,omitempty"` // what TCP carries at that rate
+	StandaloneBps float64 `json:"standalone_bps,omitempty"` // goodput of TCP at that rate
 	SingleFrames  bool    `json:"single_frames,omitempty"`
 }
 
@@ -86,7 +86,7 @@ type SendBound struct {
 	// Packets is the upper bound, and Least the lower one; 0 is none.
 	Packets uint32 `json:"packets"`
 	Least   uint32 `json:"least,omitempty"`
-	// Pause keeps one packet in flight, whatever the bounds are.
+	// Pause keeps one packet in flight, below any bound.
 	Pause bool `json:"pause,omitempty"`
 }
 

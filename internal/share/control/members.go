@@ -71,5 +71,5 @@ func (m *membership) update(now time.Duration, peers []message.Peer) (joined, se
 type member struct {
 	since time.Duration
 	sent  bool          // it already sent when it joined
-	left  time.Duration // when it released its windows; 0 while it bounds them
+	left  time.Duration // time at which it released its windows; 0 while it bounds them
 }

@@ -77,13 +77,13 @@ func TestWhoBeginsToTakePartAndSendsIsMet(t *testing.T) {
 		{2, message.Controlling, 50, false, true},
 		{3, message.Controlling, 60, false, false},
 		{4, message.Released, 60, false, false},
-		{5, message.Controlling, 60, true, false}, // and may have queued more meanwhile
+		{5, message.Controlling, 60, true, false}, // may have queued more meanwhile
 		{12, message.Released, 60, false, false},
 		{13, message.Controlling, 60, false, false}, // nobody was heard for a second
 		{14, message.Released, 60, false, false},
 		{19, message.Released, 60, false, false},
 		{20, message.Controlling, 0, true, false},
-		{23, message.Controlling, 50, false, false}, // that has begun since
+		{23, message.Controlling, 50, false, false}, // it has begun since
 	} {
 		joined, sent := terminals.update(step.at*time.Second, peers(step.state, step.mbps))
 		if joined != step.joined || sent != step.sent {

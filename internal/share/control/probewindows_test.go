@@ -22,7 +22,7 @@ func TestWindowsOfAProbe(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		active probe.Active
-		ended  time.Duration // when a probe ended
+		ended  time.Duration // end of a probe
 		send   SendBound
 		bytes  uint32
 	}{

@@ -125,10 +125,10 @@ type ShareController struct {
 	whole             bool    // shares are alike, and radios aggregate
 	last              time.Duration
 	share             float64       // the last share that differed much from the one before
-	changed           time.Duration // when share changed
-	idleAt            time.Duration // when the terminal last carried nothing
+	changed           time.Duration // time at which share changed
+	idleAt            time.Duration // time at which the terminal last carried nothing
 	small             bool          // the window is below an A-MPDU, and others have far more
-	suspectFor        time.Duration // how long the path has been suspected
+	suspectFor        time.Duration // time for which the path has been suspected
 	suspectStandalone float64       // the sum of standalone rates when the suspicion began
 	foreign           bool          // foreign queues stand
 }
@@ -163,8 +163,8 @@ func (c *ShareController) LongerPath() {
 // it, so it is forgotten.
 func (c *ShareController) NewSender() { c.wire.forget() }
 
-// SetForeign reports whether foreign queues stand. If they do, unused airtime does not mean that the
-// wire limits.
+// SetForeign records whether foreign queues stand. If they do, unused airtime does not mean that
+// the wire limits.
 func (c *ShareController) SetForeign(stand bool) { c.foreign = stand }
 
 // NewShareController returns a controller without history.
@@ -314,7 +314,7 @@ const (
 	// pullTime is that of the pull towards 1. It is slower, so that the pull does not undo what a
 	// terminal needs.
 	pullTime      = 3.0
-	maxCorrection = 8.0 // for a path whose RTT grew by far more than the queue target
+	maxCorrection = 8.0 // reached on a path with an RTT that grew far more than the queue target
 	// minCorrection is the least correction while this terminal's own packets wait longer than the
 	// queue target. If they do not, only reports say that its windows are too long, and they shrink
 	// to minCorrectionUnqueued at most.
@@ -327,7 +327,8 @@ const (
 	// startTime is how long the others need to make room for a terminal that starts: two reports,
 	// and the time in which a full queue of the access point drains.
 	startTime = 1500 * time.Millisecond
-	// startRTTs is how many round trips a window needs to grow: slow start from 10 packets to 10000.
+	// startRTTs is the number of round trips in which slow start grows a window from 10 packets to
+	// 10000.
 	startRTTs = 10
 	// maxReportAge limits how long a starting terminal waits for reports that show the others'
 	// present rates.

@@ -21,7 +21,7 @@ func sum(x []float64) (s float64) {
 	return s
 }
 
-// jain is Jain's index of the rates as parts of what each reaches alone.
+// jain returns Jain's index of rate / standalone rate.
 func (c *testCell) jain(x []float64) float64 {
 	var s, squares float64
 	for i, v := range x {
@@ -266,9 +266,9 @@ func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 	for _, c := range []struct {
 		what       string
 		measured   bool
-		find       time.Duration // when the maxima become others
-		wire       time.Duration // when it is believed to limit; 0 is never in 8 s
-		suspectFor time.Duration // when there is doubt of the path
+		find       time.Duration // time at which the standalone rates change
+		wire       time.Duration // time at which the wire counts as a limit; 0: never in 8 s
+		suspectFor time.Duration // time at which the path is suspected
 	}{
 		{"all are told", false, 0, 600 * time.Millisecond, 500 * time.Millisecond},
 		{"it is a wire", true, 0, 4900 * time.Millisecond, 4900 * time.Millisecond},
@@ -342,8 +342,8 @@ func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {
 	}
 }
 
-// TestAPeakOfReportsIsForgotten: while shares change, rates that were reported before add up with
-// own ones of after to what the wire never carried.
+// TestAPeakOfReportsIsForgotten: while shares change, older reported rates and newer own ones add
+// up to a total that the wire never carried.
 func TestAPeakOfReportsIsForgotten(t *testing.T) {
 	const carries = 94e6
 	var r wireRun

@@ -13,12 +13,12 @@ import (
 // once.
 type standaloneEstimator struct {
 	value         float64       // result of the last probe in bit/s; 0: unknown
-	at            time.Duration // when it was measured
-	dueAt         time.Duration // when to measure again at the latest; 0: not planned
+	at            time.Duration // time of the measurement
+	dueAt         time.Duration // latest time of the next measurement; 0: not planned
 	lowerExpected bool          // a far lower result needs no confirmation
-	factor        float64       // of windows in a probe, beyond RateProbeFactor
+	factor        float64       // factor of windows in a probe, beyond RateProbeFactor
 	highest       float64
-	spans         []span // of the present probe
+	spans         []span // spans of the present probe
 	queued        bool
 	options       *Options // rules that are switched off
 }
@@ -88,7 +88,7 @@ func rateProbeSettling(base, mean time.Duration) time.Duration {
 
 // standaloneSample holds the measurements of a step.
 type standaloneSample struct {
-	Rate   float64       // of this step, in bit/s
+	Rate   float64       // rate of this step in bit/s
 	Smooth float64       // the same, smoothed
 	Greedy bool          // the terminal had more to carry
 	Delay  time.Duration // mean RTT above the base RTT
@@ -179,7 +179,7 @@ func (m *standaloneEstimator) RecheckNow(now time.Duration) {
 // lower. The zero value is ready.
 type rateDrop struct {
 	had    bool          // it had its share since the last drop
-	behind time.Duration // how long it has had far less
+	behind time.Duration // time for which it has had far less
 }
 
 // A terminal has what it is to have from hasShare of it on, and far less below farLess for lessFor.
@@ -209,8 +209,8 @@ func (f *rateDrop) Step(step time.Duration, part float64, queued bool) bool {
 // Known reports whether a rate probe gave a result.
 func (m *standaloneEstimator) Known() bool { return m.value > 0 }
 
-// Due reports whether a rate probe is due in a cell of so many terminals. A large correction, or more
-// airtime in use than exists, suggests that the standalone rate changed.
+// Due reports whether a rate probe is due in a cell of so many terminals. A large correction, or
+// more airtime in use than exists, suggests that the standalone rate changed.
 func (m *standaloneEstimator) Due(now time.Duration, terminals int, d Decision) bool {
 	changed := d.Airtime > maxAirtime || d.Correction >= largeCorrection || d.Correction <= 1/largeCorrection
 	switch {

@@ -16,7 +16,7 @@ func solo(m *standaloneEstimator, now time.Duration, rate float64, delay time.Du
 	for t := now + step; t <= phase.End; t += step {
 		r := rate
 		if t <= now+100*ms {
-			r /= 10 // what the others still had on their way
+			r /= 10 // the others' packets in flight take the rest
 		}
 		m.Step(t, step, phase, standaloneSample{Rate: r, Smooth: r, Greedy: true, Delay: delay, RTT: 2 * ms})
 	}
@@ -86,7 +86,7 @@ func TestAWindowThatIsTooSmallForTheTurn(t *testing.T) {
 	}
 }
 
-// TestATurnIsLongEnoughToCount whatever round-trip times are, and wherever steps fall in it.
+// TestATurnIsLongEnoughToCount for all round-trip times and all positions of the steps in it.
 func TestATurnIsLongEnoughToCount(t *testing.T) {
 	for _, base := range []time.Duration{ms, 20 * ms, 100 * ms, 300 * ms} {
 		for mean := base; mean < time.Second; mean += 7 * ms {

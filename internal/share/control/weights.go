@@ -2,10 +2,9 @@ package control
 
 import "airtide/internal/share/allocate"
 
-// mostExtraWeight is the greatest sum of what all weights exceed 1 by. A single terminal may have
+// mostExtraWeight bounds the sum of the weights' excess above 1. A single terminal may have
 // the greatest weight, 10. More such terminals divide the excess. So a member with ten addresses
-// takes what ten terminals of weight 1 and one of weight 10 take together, not what ten of weight
-// 10 take.
+// takes as much as ten terminals of weight 1 and one of weight 10, not as much as ten of weight 10.
 const mostExtraWeight = 9
 
 // limitWeights scales weights above 1 so that they keep mostExtraWeight. All terminals know the

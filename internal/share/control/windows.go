@@ -11,7 +11,7 @@ import (
 
 // windowController divides a terminal's share into windows of its flows.
 type windowController struct {
-	flows   *flow.Set // of the terminal
+	flows   *flow.Set // the terminal's flows
 	queues  *rttProbe // foreign queues
 	options *Options
 	balance directionBalance
@@ -21,9 +21,9 @@ type windowController struct {
 // windowStep is a step of the windows.
 type windowStep struct {
 	now     time.Duration
-	elapsed time.Duration // since the step before
+	elapsed time.Duration // time since the step before
 	settled bool          // no probe runs or has just ended
-	share   float64       // of the terminal, in bit/s
+	share   float64       // the terminal's share in bit/s
 	queue   time.Duration // queue target
 }
 
@@ -131,7 +131,7 @@ func (w *windowController) ofDirection(
 		d := one.flow.Direction(receive)
 		foreignRTT, missed := w.queues.foreignRTT(key, d)
 		if foreignRTT > 0 && w.options.off(ForeignWindow) {
-			all[i].bytes = math.MaxInt32 // as if it was not bounded
+			all[i].bytes = math.MaxInt32 // no bound
 			continue
 		}
 		f := w.foreignWindow(key)
@@ -227,7 +227,7 @@ func (b *bounds) addReceive(w window) {
 func (c *Core) list(b bounds, out *Outputs) {
 	out.Send = b.send
 	if !c.config.BoundReceive {
-		return // nothing is in force for what is received
+		return // no receive window is in force
 	}
 	bytes := map[*flow.Flow]uint32{}
 	for _, r := range b.receive {
@@ -259,7 +259,7 @@ const (
 type probeWindows struct {
 	active  probe.Active
 	resumes bool    // a probe has just ended
-	factor  float64 // of windows in the terminal's own rate probe
+	factor  float64 // factor of windows in the terminal's own rate probe
 	unknown bool    // the standalone rate is measured, and no rate probe gave a result
 }
 

@@ -36,7 +36,7 @@ func TestWhoBeginsExpectsOthersToBeginToo(t *testing.T) {
 	}
 	all, five := math.Inf(1), 5e6
 	for _, step := range []struct {
-		now, heard time.Duration // of the idle one
+		now, heard time.Duration // present time, and last report of the idle one
 		rate       float64
 		want       float64
 	}{

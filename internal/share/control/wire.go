@@ -145,30 +145,29 @@ const (
 	// time doubles up to refutedMax each time that this happens again.
 	minDelivered           = 0.5
 	refutedMin, refutedMax = 30 * time.Second, 5 * time.Minute
-	// totalSmoothing is the time constant of the total. Reports arrive one after the other, so their
-	// sum jumps within a period.
+	// totalSmoothing is the time constant of the total. Reports arrive one after the other, so
+	// their sum jumps within a period.
 	totalSmoothing = 500 * time.Millisecond
 	// standaloneChange is the relative change of the sum of standalone rates after which the wire
-	// is tested again: probes of the same radio differ by less. radioDrain is how long the queues of
-	// a radio that became slower say nothing about the wire: they hold up to a second at the old
-	// rate.
+	// is tested again: probes of the same radio differ by less. For radioDrain after a radio became
+	// slower its queues say nothing about the wire: they hold up to a second at the old rate.
 	standaloneChange = 0.1
 	radioDrain       = 2 * time.Second
 )
 
 // wire estimates the capacity of the wire behind the access point.
 type wire struct {
-	capacity      float64 // in bit/s; 0: not known to limit
+	capacity      float64 // bit/s; 0: not known to limit
 	validUntil    time.Duration
-	validFor      time.Duration // how long the last accepted capacity is valid
+	validFor      time.Duration // validity of the last accepted capacity
 	lastAccepted  float64       // capacity in bit/s
 	base          time.Duration // base RTT when the capacity was accepted
 	standaloneSum float64       // sum of standalone rates then
 	active        int
 
 	highest      float64       // the highest capacity in bit/s since the wire was unlimited
-	refutedFor   time.Duration // how long no wire was believed the last time
-	refutedUntil time.Duration // until when no wire is believed
+	refutedFor   time.Duration // length of the last time without a wire
+	refutedUntil time.Duration // end of the present time without a wire
 
 	suspected bool          // the wire seems to limit
 	since     time.Duration // start of the suspicion
@@ -257,7 +256,8 @@ func standaloneChanged(now, before float64) bool {
 	return math.Abs(now/before-1) > standaloneChange
 }
 
-// LongerPath reports whether a smallest RTT is so far above another that the path must have changed.
+// LongerPath reports whether a smallest RTT is so far above another that the path must have
+// changed.
 func LongerPath(before, now time.Duration) bool {
 	return now > before+before/3+3*time.Millisecond
 }

@@ -43,7 +43,7 @@ type Flow struct {
 	Send, Receive Direction
 	// ReceiveBound is the bound of the receive window in bytes, 0 without a bound.
 	ReceiveBound uint32
-	present      bool // in the newest samples
+	present      bool // it is in the newest samples
 }
 
 // Direction holds the estimates of one direction of a flow.
@@ -52,8 +52,8 @@ type Direction struct {
 	ActiveUntil time.Duration // 0 before the first data
 	GreedyUntil time.Duration
 	BaseRTT     time.Duration // 0 if unknown
-	MeanRTT     time.Duration // of the last step, 0 if unknown
-	LeastRTT    time.Duration // of the last step, 0 if unknown
+	MeanRTT     time.Duration // mean RTT of the last step, 0 if unknown
+	LeastRTT    time.Duration // least RTT of the last step, 0 if unknown
 	LastRTT     time.Duration // the newest known mean
 }
 

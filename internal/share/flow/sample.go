@@ -17,8 +17,8 @@ type Sample struct {
 	ReceiveRate   float64        `json:"receive,omitempty"`      // received
 	Greedy        bool           `json:"greedy,omitempty"`       // the window was full while more data waited
 	MinRTT        time.Duration  `json:"min_rtt,omitempty"`      // the kernel's minimum, 0 if unknown
-	MeanRTT       time.Duration  `json:"mean_rtt,omitempty"`     // of the step, 0 if unknown
-	LeastRTT      time.Duration  `json:"least_rtt,omitempty"`    // of the step, 0 if unknown
+	MeanRTT       time.Duration  `json:"mean_rtt,omitempty"`     // mean RTT of the step, 0 if unknown
+	LeastRTT      time.Duration  `json:"least_rtt,omitempty"`    // least RTT of the step, 0 if unknown
 	ReceiverRTT   time.Duration  `json:"receiver_rtt,omitempty"` // the kernel's estimate for received data
 	ReceiveWindow WindowSample   `json:"receive_window,omitzero"`
 }
@@ -35,9 +35,9 @@ type WindowSample struct {
 type HostSample struct {
 	SendRate    float64                  `json:"send,omitempty"`
 	ReceiveRate float64                  `json:"receive,omitempty"`  // bit/s
-	MeanRTT     time.Duration            `json:"mean_rtt,omitempty"` // of sending flows, 0 if unknown
+	MeanRTT     time.Duration            `json:"mean_rtt,omitempty"` // mean RTT of sending flows, 0 if unknown
 	RTT95       time.Duration            `json:"rtt95,omitempty"`    // 95th percentile
 	QueuedBytes int64                    `json:"queued,omitempty"`   // written, not acknowledged
 	Retransmits int64                    `json:"retransmits,omitempty"`
-	Errors      [tcp.NumErrorCodes]int64 `json:"errors,omitzero"` // by error code
+	Errors      [tcp.NumErrorCodes]int64 `json:"errors,omitzero"` // index: error code
 }

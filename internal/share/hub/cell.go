@@ -12,7 +12,7 @@ import (
 // cell is a cell that the hub serves.
 type cell struct {
 	keys  cellkey.Pair
-	tag   cellkey.Tag // of the new key
+	tag   cellkey.Tag // tag of the new key
 	relay *message.Relay
 	// local maps a terminal to the address of this machine to which it sends. Bundles are sent from
 	// that address.

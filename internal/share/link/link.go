@@ -175,8 +175,8 @@ func (c *conn) mark() error {
 	return ipv4.NewPacketConn(c).SetTOS(classSelector5)
 }
 
-// bind keeps other interfaces' datagrams away. It follows the choice of the port, so that a second
-// agent still finds the port in use, whatever its interface.
+// bind keeps other interfaces' datagrams away. It follows the choice of the port, so a second
+// agent still finds the port in use, on any interface.
 func (c *conn) bind(device *net.Interface) error {
 	raw, err := c.SyscallConn()
 	if err != nil {

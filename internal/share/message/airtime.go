@@ -118,7 +118,7 @@ func (l Link) ordinaryNs(payload int) int64 {
 	if data == 0 {
 		data = basic
 	}
-	t := timingOf(basic) // in a cell with DSSS, all stations use its long slots
+	t := timingOf(basic) // with DSSS, all stations of the cell use its long slots
 	return t.accessNs() + ppduNs(payload+aroundPayload, data) + t.sifs + ppduNs(ackBytes, basic)
 }
 

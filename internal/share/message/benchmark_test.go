@@ -7,7 +7,7 @@ import (
 	"airtide/internal/share/cellkey"
 )
 
-// BenchmarkReceive is what an accepted report costs, and what each kind of attack does.
+// BenchmarkReceive measures the cost of an accepted report, and of each kind of attack.
 func BenchmarkReceive(b *testing.B) {
 	k := cellkey.New()
 	x, y := newAgent(k, 1, 0), newAgent(k, 2, 0)

@@ -135,7 +135,7 @@ func (r *Receiver) answers(dst []uint64, nowNs int64) (challenges []uint64, want
 			wanting++
 		}
 	}
-	clear(waiting) // so that forgotten sessions are freed
+	clear(waiting) // frees forgotten sessions
 	r.scratch = waiting[:0]
 	return dst, wanting
 }

@@ -43,9 +43,9 @@ const (
 // Sizes in bytes.
 const (
 	fieldsSize      = 90
-	firstFieldsSize = 86 // of the first minor version, without BSS
-	lengthSize      = 2  // of the length of the fixed part
-	countSize       = 2  // of the number of echoes, and the number of them that want an answer
+	firstFieldsSize = 86 // size in the first minor version, without BSS
+	lengthSize      = 2  // size of the fixed part's length
+	countSize       = 2  // size of two counts: of echoes, and of those that want an answer
 	echoSize        = 8
 	shortestOf1     = lengthSize + firstFieldsSize + countSize
 )
@@ -100,7 +100,7 @@ func appendBody(dst []byte, r *Report, challenge uint64, echoes []uint64, wantin
 
 // body is a decrypted report.
 type body struct {
-	report    Report // without session and sequence
+	report    Report // report without session and sequence
 	challenge uint64
 	echoes    []byte // complete echoes
 	wanting   int    // the number of leading echoes that want an answer

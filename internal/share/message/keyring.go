@@ -39,7 +39,7 @@ type sealers map[cellkey.Tag]*sealer
 func (s *sealers) of(k *taggedKey, session uint64) *sealer {
 	if (*s)[k.tag] == nil {
 		if *s == nil || len(*s) >= 2 {
-			*s = sealers{} // of an earlier rotation
+			*s = sealers{} // left by an earlier rotation
 		}
 		(*s)[k.tag] = newSealer(k.key, session)
 	}

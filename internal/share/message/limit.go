@@ -9,8 +9,8 @@ import (
 // by multicast and by unicast.
 var (
 	perSource   = limit{everyNs: 1e9 / 40, burst: 40}
-	allPeers    = limit{everyNs: 1e9 / 4000, burst: 4000} // of confirmed sessions at their sources
-	allUnproven = limit{everyNs: 1e9 / 500, burst: 1000}  // of all others
+	allPeers    = limit{everyNs: 1e9 / 4000, burst: 4000} // datagrams of confirmed sessions at their sources
+	allUnproven = limit{everyNs: 1e9 / 500, burst: 1000}  // datagrams of all others
 )
 
 // mostSources is the greatest number of buckets of sources.
@@ -36,7 +36,7 @@ func (b *bucket) take(l limit, nowNs int64) bool {
 // source is removed.
 type sources struct {
 	elements map[netip.AddrPort]*list.Element
-	recent   list.List // of *source, the latest first
+	recent   list.List // *source, the latest first
 }
 
 type source struct {

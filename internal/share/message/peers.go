@@ -32,7 +32,7 @@ func (r *Receiver) Peers(dst []Peer, nowNs int64) []Peer {
 	for _, s := range present {
 		dst = append(dst, Peer{s.source, s.report, s.heardNs, s.tag})
 	}
-	clear(present) // so that forgotten sessions are freed
+	clear(present) // frees forgotten sessions
 	r.scratch = present[:0]
 	return dst
 }

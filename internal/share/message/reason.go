@@ -10,9 +10,9 @@ const (
 	Accepted     Reason = iota
 	Own                 // sent by this terminal
 	Oversized           // longer than MaxDatagram
-	Malformed           // not of this protocol, or with wrong lengths
-	OtherVersion        // of another major version of the format
-	OtherCell           // with the tag of another key
+	Malformed           // it is of another protocol, or has wrong lengths
+	OtherVersion        // it has another major version of the format
+	OtherCell           // it has the tag of another key
 	Replayed            // received before
 	Stale               // older than the newest of its session
 	RateLimited         // above the limit of its source, or of all

@@ -37,7 +37,7 @@ type Receiver struct {
 
 	session             uint64
 	challenge, previous uint64
-	bySource            *sourceKey // of a hub; nil for a terminal
+	bySource            *sourceKey // a hub's key for challenges; nil for a terminal
 	rotation            uint64     // counts challenges, from 1
 	rotatedNs           int64
 
@@ -51,11 +51,11 @@ type Receiver struct {
 	peers, unproven bucket
 
 	nowNs, lookNs int64
-	periodNs      int64  // of this terminal
-	size          int    // of this terminal's last datagram
+	periodNs      int64  // this terminal's period
+	size          int    // bytes of this terminal's last datagram
 	report        uint64 // number of this terminal's reports
 	counts        [NumReasons]uint64
-	openedBy      cellkey.Tag // of the key of the last datagram that opened
+	openedBy      cellkey.Tag // tag of the key that opened the last datagram
 	plain         []byte
 	scratch       []*session
 }

@@ -19,8 +19,8 @@ type Relay struct {
 	sequence uint32
 	// waiting holds the newest report of each session.
 	waiting  map[uint64]*passing
-	firstNs  int64 // when the first waiting report arrived
-	lastNs   int64 // when the last bundles were sent
+	firstNs  int64 // arrival of the first waiting report
+	lastNs   int64 // time of the last bundles
 	pauseNs  int64 // the least time until the next ones
 	members  int   // receivers of the last bundles
 	periodNs int64 // their median report period
@@ -36,7 +36,7 @@ type Relay struct {
 // passing is the newest report of a session that waits in a Relay.
 type passing struct {
 	session uint64
-	sinceNs int64  // when the session began to wait
+	sinceNs int64  // time at which the session began to wait
 	order   uint64 // among those that began at the same time
 	entry
 }

@@ -29,7 +29,7 @@ type meeting struct {
 	agents     []*agent
 	loss       float64
 	random     *rand.Rand
-	bundles    [][]byte // to the first agent, if keep is set
+	bundles    [][]byte // bundles to the first agent, if keep is set
 	keep       bool
 	upNs, down int64 // airtime
 }
@@ -172,7 +172,7 @@ func TestAHubDoesNotForwardReplays(t *testing.T) {
 		recorded = append(recorded, a.send(t, 0), a.send(t, 0), a.send(t, 0))
 	}
 	given := 0
-	for _, d := range recorded { // from a source that nobody has
+	for _, d := range recorded { // they come from an unused source
 		reply, reason := m.hub.Take(stranger, d, 0)
 		want(t, "a recording", reason, Unconfirmed)
 		if len(reply) == 0 || len(reply) >= len(d) {

@@ -2,7 +2,7 @@ package message
 
 import "fmt"
 
-// State tells whether a terminal keeps to its share.
+// State is the state of a terminal: whether it keeps to its share.
 type State uint8
 
 // The states.
@@ -87,7 +87,7 @@ type Report struct {
 	BoundKbps Rate `json:"bound_kbps"`
 	// Weight in thousandths.
 	Weight uint16 `json:"weight_thousandths"`
-	// Probe is what it asks the others for.
+	// Probe is the probe that it asks for.
 	Probe Probe `json:"probe,omitzero"`
 	// ForeignQueues means that it found queues in an RTT probe that are not of participants.
 	ForeignQueues bool `json:"foreign_queues"`

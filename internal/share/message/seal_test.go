@@ -123,7 +123,7 @@ func TestRepeatedSequenceNumbersDoNotRepeatTheKeystream(t *testing.T) {
 			same++
 		}
 	}
-	if same > 10 { // by chance, fewer than one of 10^8 times
+	if same > 10 { // chance gives more in fewer than one of 10^8 runs
 		t.Errorf("two bodies under one number have %d equal bytes", same)
 	}
 }

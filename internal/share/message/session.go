@@ -11,9 +11,9 @@ type session struct {
 	id         uint64
 	firstHeard uint64 // its number among all sessions
 	sealers    sealers
-	tag        cellkey.Tag    // of the key of its newest datagram
-	source     netip.AddrPort // of its reports
-	second     netip.AddrPort // of its reports over the other version of IP
+	tag        cellkey.Tag    // tag of its newest datagram
+	source     netip.AddrPort // source of its reports
+	second     netip.AddrPort // source of its reports over the other version of IP
 	both, six  bool           // it receives both versions; the last report came over IPv6
 	bucket     bucket
 	window     window

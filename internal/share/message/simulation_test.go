@@ -40,7 +40,7 @@ type air struct {
 	loss      float64
 	late      float64
 	twice     float64
-	airtimeNs int64           // of all reports so far
+	airtimeNs int64           // airtime of all reports so far
 	met       map[[2]int]bool // pairs of receiver and sender with an accepted report
 }
 

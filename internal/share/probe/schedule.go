@@ -13,12 +13,12 @@ import (
 // safe for concurrent use.
 type Schedule struct {
 	session      uint64
-	planned      slot                       // of this terminal
-	announced    map[uint64]*slot           // of peers, by session
-	holdBack     budget                     // of all probes that hold terminals back
+	planned      slot                       // this terminal's probe
+	announced    map[uint64]*slot           // peers' probes, by session
+	holdBack     budget                     // budget of all probes that hold terminals back
 	own          budget                     // the part of this terminal's probes in it
 	peers        map[netip.AddrPort]*budget // the parts of peers, by address
-	releases     budget                     // of releases that peers ask for
+	releases     budget                     // budget of releases that peers ask for
 	refused      bool                       // releases of peers are refused, because their budget was spent
 	agreed       bool                       // this terminal finds that bounds do not help
 	updated      time.Duration              // time of the last update, 0 before the first

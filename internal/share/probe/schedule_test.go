@@ -19,7 +19,7 @@ type members struct {
 	loss      float64
 	schedules []*Schedule
 	due       []time.Duration
-	newest    [][]message.Peer // by receiver and sender
+	newest    [][]message.Peer // index: receiver, sender
 	random    *rand.Rand
 }
 
@@ -77,7 +77,7 @@ func (m *members) phases() (all []Active) {
 func TestEachTerminalGetsItsProbe(t *testing.T) {
 	for _, loss := range []float64{0, 0.1} {
 		m := newMembers(4, 200*ms, loss)
-		var alone [4]time.Duration // with all others holding back
+		var alone [4]time.Duration // time in which all others hold back
 		var anyhow, both time.Duration
 		for range 1000 {
 			m.step()

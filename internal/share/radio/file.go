@@ -21,7 +21,7 @@ import (
 type RateFile struct {
 	PHYRateBps float64 `json:"phy_rate_bps"`
 	Standard   string  `json:"standard"` // 802.11b, a, g, n, ac, ax or be
-	Streams    int     `json:"streams"`  // in space; 0 stands for 1
+	Streams    int     `json:"streams"`  // spatial streams; 0 stands for 1
 	// BSSID is the access point's address, such as 02:00:00:00:00:01. FrequencyMHz is the channel's
 	// frequency. Both are optional.
 	BSSID        string `json:"bssid,omitempty"`
@@ -87,7 +87,7 @@ func parse(text []byte) (PHY, error) {
 type file struct {
 	path   string
 	notice func(string)
-	said   string // what was said last, "" while all is well
+	said   string // the last message, "" while all is well
 }
 
 // OpenFile reads a rate file twice a second until Close. An invalid file is an error at the

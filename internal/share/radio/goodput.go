@@ -30,8 +30,8 @@ type PHY struct {
 
 // Place is the access point and the channel of a station.
 type Place struct {
-	BSSID BSSID // of its access point
-	MHz   int   // of its channel; 0 is not known
+	BSSID BSSID // its access point
+	MHz   int   // frequency of its channel; 0: unknown
 }
 
 // BSSID names an access point; the zero value is not known.
@@ -43,14 +43,14 @@ const (
 	sifs        = 16e-6
 	slot        = 9e-6
 	meanSlots   = 4.8   // the less of two draws from 0 to 15: both ends have something to send
-	aifsSlots   = 3     // of best effort, behind SIFS
+	aifsSlots   = 3     // slots of best effort behind SIFS
 	blockAck    = 32e-6 // 32 bytes at 24 Mbit/s
 	ack         = 28e-6 // 14 bytes at 24 Mbit/s
-	mostAirtime = 4e-3  // of an A-MPDU, as mac80211 and drivers have it
-	mostFrames  = 64    // of an A-MPDU; those with HE that take more do so at rates that 4 ms do not hold
+	mostAirtime = 4e-3  // seconds of an A-MPDU at most, as in mac80211 and drivers
+	mostFrames  = 64    // frames of an A-MPDU at most; HE allows more, but only at rates that 4 ms do not hold
 
 	packet     = 1500
-	segment    = 1448 // of TCP with time stamps
+	segment    = 1448 // payload of a TCP segment with time stamps, bytes
 	ackPacket  = 52
 	around     = 26 + 4 + 8 // QoS header, FCS, LLC and SNAP
 	delimiter  = 4

@@ -19,7 +19,7 @@ import (
 type devices struct {
 	name      string // "" is all
 	namespace *os.File
-	links     map[int][]link.Link // by index
+	links     map[int][]link.Link // key: interface index
 }
 
 const ownNamespace = "/proc/thread-self/ns/net"

@@ -37,7 +37,7 @@ type Windows struct {
 // flow holds the bound and the last counters of a connection.
 type flow struct {
 	bytes  uint32
-	listed bool // in the bounds of the running Set
+	listed bool // it is in the bounds of the running Set
 	last   windowRwndSeen
 }
 

@@ -128,7 +128,7 @@ func TestSocketsOfKilledAgentsAreRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.SetUnlinkOnClose(false) // as kill -9 leaves it
+	l.SetUnlinkOnClose(false) // kill -9 leaves the socket
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ type Server struct {
 // answerTimeout is the time limit for an agent's next status, and for a reader of the answer.
 const answerTimeout = time.Second
 
-// Serve answers whoever asks how the agent of a cell is doing, until Close. Only the user of this
+// Serve sends the status of a cell's agent to each client, until Close. Only the user of this
 // process, and root, may ask. The context ends only a wait for other agents that start or end.
 func Serve(ctx context.Context, cell cellkey.Tag, tap *Feed) (*Server, error) {
 	s, err := serve(ctx, cell, tap)

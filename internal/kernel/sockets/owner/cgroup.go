@@ -72,7 +72,7 @@ func CgroupMount() (string, error) {
 const PrivateMounts = "/proc/self/fd/"
 
 // mountPrivately mounts the cgroup v2 file system at no place, as long as this process runs. Linux
-// can do so from 5.2 on.
+// can do so since Linux 5.2.
 var mountPrivately = sync.OnceValues(func() (string, error) {
 	context, err := unix.Fsopen("cgroup2", unix.FSOPEN_CLOEXEC)
 	if err != nil {
