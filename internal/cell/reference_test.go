@@ -109,8 +109,8 @@ func total(values []float64) (sum float64) {
 	return sum
 }
 
-// mixedUp is the row of fast and slow stations up together, of which the reference has one run: who
-// wins is chance there, and each access of a slow one costs eight of a fast one.
+// mixedUp reports whether the row has fast and slow stations up together. The reference has one run
+// of it. The winner is random there, and each access of a slow one costs eight of a fast one.
 func (r *reference) mixedUp() bool {
 	return r.Case == "D-mix65" && r.Direction == "up" && r.WireMbps == 1000
 }

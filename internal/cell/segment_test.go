@@ -9,7 +9,7 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// ip4 and ip6 are packets with nothing in their headers but what is read here.
+// ip4 and ip6 return packets. Their headers have only the fields that are read here.
 func ip4(protocol byte, transport []byte) []byte {
 	b := append(make([]byte, 20), transport...)
 	b[0] = 0x45

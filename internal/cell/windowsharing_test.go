@@ -31,7 +31,7 @@ func sum(ip []byte) uint16 {
 	return ^uint16(s)
 }
 
-// talk is a connection between two hosts, whose packets cross an access point.
+// talk is a connection between two hosts. Its packets cross an access point.
 type talk struct {
 	w     *windowSharing
 	nowNs int64

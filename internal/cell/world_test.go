@@ -133,7 +133,7 @@ func TestNoPacketIsLostUncounted(t *testing.T) {
 	for seed := range uint64(40) {
 		d := play(t, seed)
 		d.conserved()
-		// What has entered comes to an end.
+		// All packets that entered leave the cell.
 		d.down = nil
 		d.run(d.nowNs + 60e9)
 		d.conserved()

@@ -51,7 +51,7 @@ var capabilityTable = []struct {
 	},
 	{capSysPtrace, "cap_sys_ptrace", "the processes of other users are not named", need(optional, "", Monitor, Record)},
 	{capSysModule, "cap_sys_module", "no kernel module can be loaded", need(required, "", Timewarp)},
-	// Linux 5.11 and newer charges BPF objects to the memory cgroup; see the check bpf_memory_limit.
+	// Since Linux 5.11 BPF objects are charged to the memory cgroup; see check bpf_memory_limit.
 	{
 		capSysResource,
 		"cap_sys_resource",

@@ -106,8 +106,8 @@ func TestARefusedPacketIsCode2(t *testing.T) {
 				(refused > 0) != mode.refuse {
 				t.Errorf("in CWR %v, refused %d packets, want both %v (states %v)", cwr, refused, mode.refuse, states)
 			}
-			// What the program may let through is told once a turn, so on a busy machine the device
-			// refuses a little early.
+			// The program learns its quota once a turn, so on a busy machine the device refuses a
+			// little early.
 			var world lineCounts
 			if err := json.Unmarshal(s.World, &world); err != nil || world.Longest < 20 || world.Longest > 60 ||
 				s.port("station").KernelDropped != 0 {

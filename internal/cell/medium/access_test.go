@@ -121,7 +121,7 @@ func TestWaitAfterCollision(t *testing.T) {
 	const us = 1000
 	for _, c := range []struct {
 		eifs bool
-		want int64 // from the end of the frames until slots count for one who heard them
+		want int64 // ns from the end of the frames until slots count for a station that heard them
 	}{{false, 34 * us}, {true, 34*us + 16*us + 44*us}} {
 		w := scripted(t,
 			Config{Stations: stations(3, must(Legacy(Std11a, 54)), Aggregation{}), EIFSAfterCollision: c.eifs})

@@ -68,8 +68,7 @@ func saturatedWithBeacons(t *testing.T, stations int, beacons Beacons) (bps floa
 	return float64(delivered) * 8 / 10, m
 }
 
-// TestBeaconsOfAnIdleMediumComeInTime, and what is pushed while one is on the air waits for its
-// end.
+// TestBeaconsOfAnIdleMediumComeInTime: packets that are pushed during a beacon wait for its end.
 func TestBeaconsOfAnIdleMediumComeInTime(t *testing.T) {
 	phy, err := Legacy(Std11g, 54)
 	if err != nil {

@@ -203,9 +203,9 @@ func (r *reference) sharesApart(stations []float64) (apart float64) {
 	return apart
 }
 
-// allowed is by what share the goodput may differ. Stations at 866.7 and 65 Mbit/s up together may
-// differ by more: the reference has one run of them, whose standard deviation is 3.6 % here, for
-// each access of a slow one costs eight of a fast one, and who wins is chance.
+// allowed is the greatest relative difference of goodput. For stations at 866.7 and 65 Mbit/s up
+// together it is larger: the reference has one run of them, and runs have a standard deviation of
+// 3.6 % here. Each access of a slow station costs eight of a fast one, and the winner is random.
 func (r *reference) allowed() float64 {
 	if r.Case == "D-mix65" && r.Direction == "up" && r.WireMbps == 1000 {
 		return 2 * 0.036

@@ -9,8 +9,8 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// TestCountingTogetherIsCountingApart: of many contenders those in step count their slots together,
-// and what comes of it is the same to the nanosecond as when each counts its own.
+// TestCountingTogetherIsCountingApart: contenders in step count their slots together. All events
+// have the same times, to the nanosecond, as when each counts its own.
 func TestCountingTogetherIsCountingApart(t *testing.T) {
 	for s := range 48 {
 		together, grouped := digest(t, s, false)

@@ -8,7 +8,7 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// far records what arrives at the other end of a path, and what does not.
+// far records the packets that arrive at the other end of a path, and those that do not.
 type far struct {
 	arrived []arrival
 	dropped []arrival

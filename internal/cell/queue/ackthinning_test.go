@@ -2,7 +2,7 @@ package queue
 
 import "testing"
 
-// thinned is an ACK thinning queue with what it dropped.
+// thinned returns an ACK thinning queue and its dropped packets.
 func thinned(t *testing.T) (q *AckThinning, dropped *[]*Packet) {
 	t.Helper()
 	dropped = new([]*Packet)
@@ -80,8 +80,8 @@ func TestThinningKeepsOneAcknowledgementForEachUpload(t *testing.T) {
 			t.Fatalf("%d acknowledgements of 4 flows wait", q.Len())
 		}
 	}
-	// What left is forgotten: the next acknowledgement is queued, not put in a place that is no
-	// more.
+	// The queue forgets packets that left: the next acknowledgement is queued, and does not
+	// replace one of them.
 	for q.Len() > 0 {
 		q.Pop(0, 2000)
 	}

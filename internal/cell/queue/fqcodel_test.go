@@ -111,9 +111,9 @@ func TestCoDelKeepsTheSojournTimeNearItsTarget(t *testing.T) {
 
 func TestCoDelDropsTheSurplusOfAnOverloadThatDoesNotYield(t *testing.T) {
 	q := NewFQCoDel(1, FQCoDelOptions{CoDel: InternetCoDel}, func(*Packet, Place, int64) {})
-	// The load is 25 % over what leaves. CoDel's drop rate grows until the queue is gone, and
-	// begins low again: the sojourn time swings, but does not come near that of the full queue,
-	// which is 6 s.
+	// The load is 25 % above the rate of departures. CoDel's drop rate grows until the queue is
+	// gone, and begins low again. The sojourn time swings, but stays far below that of the full
+	// queue, which is 6 s.
 	nowNs := int64(0)
 	for i := 0; nowNs < 120e9; i++ {
 		q.Push(&Packet{Length: 1500}, nowNs)

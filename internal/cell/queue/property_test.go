@@ -107,7 +107,7 @@ func (f *traffic) pop(station int) {
 	f.t.Helper()
 	head := f.q.Head(station, f.nowNs)
 	f.nowNs += f.random.Int64N(1e6)
-	// What enters meanwhile must not take the head's place.
+	// Packets that enter meanwhile must not take the head's place.
 	for range f.random.IntN(3) {
 		f.push()
 	}

@@ -1,7 +1,7 @@
 package queue
 
-// RoundRobin has one FIFO for each station. The turn passes on with the first packet taken in it,
-// so an A-MPDU, whose packets are taken together, is one turn.
+// RoundRobin has one FIFO for each station. The turn passes on with the first packet taken in it.
+// The packets of an A-MPDU are taken together, so they are one turn.
 type RoundRobin struct {
 	ledger
 	all, each Limit

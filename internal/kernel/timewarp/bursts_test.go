@@ -71,7 +71,7 @@ func TestBurstsFollowTheRatio(t *testing.T) {
 	}
 }
 
-// A choice that somebody made meanwhile stays, and what a killed process left is taken back.
+// A value that another program set meanwhile stays, and the changes of a killed process are undone.
 func TestBurstsAreTakenBack(t *testing.T) {
 	f := newFake(t)
 	f.writePacing()

@@ -138,7 +138,7 @@ func TestAGuardianThatIsNotNeededChangesNothing(t *testing.T) {
 	}
 }
 
-// What another process is at is not disturbed, and what load and set have made to last stays.
+// The guardian does not disturb another process at work. Changes by load and set last.
 func TestAGuardianWaitsForTheLockAndLeavesWhatIsToLast(t *testing.T) {
 	f := newLoaded(t)
 	lock, err := f.lock()

@@ -105,7 +105,7 @@ func TestWatchdogsFollowTheRatio(t *testing.T) {
 		{Ratio{6, 1}, "720 126 0 60 1 1"},
 		{Ratio{100, 1}, "12000 300 1 10 0 1"},
 		{Ratio{1, 4}, usualWatchdogs},
-		{Ratio{1, 10}, "120 21 0 10 1 0"}, // who is looked at less often than that is not locked up
+		{Ratio{1, 10}, "120 21 0 10 1 0"}, // a watchdog that looks less often finds no lockup
 	} {
 		if _, err := f.Set(c.ratio, TCP{}); err != nil {
 			t.Fatal(err)

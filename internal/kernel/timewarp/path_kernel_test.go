@@ -19,7 +19,7 @@ import (
 	"airtide/internal/sys/thread"
 )
 
-// A path between two hosts (network namespaces), whose delay in real time does not depend on N.
+// A path between two hosts (network namespaces). Its delay in real time does not depend on N.
 // This process carries the segments and records them.
 
 // host is a network namespace with a TUN device. A thread in it calls functions.
@@ -52,7 +52,7 @@ func newHost(t testing.TB, ip string) *host {
 }
 
 func (h *host) configure() error {
-	// Not blocking, so that closing it ends who reads.
+	// Not blocking, so closing it ends the reader.
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return fmt.Errorf("opening a TUN device: %w", err)

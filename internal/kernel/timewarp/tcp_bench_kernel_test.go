@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What acceleration does to TCP, measured once each by what a path sees: the figures of
+// The effect of acceleration on TCP, measured once each on the path: the figures of
 // docs/results/timewarp.md. Like the tests of the module they need a kernel that loads it, and most
 // of a processor: MEASURE=1 scripts/test-timewarp.
 
-// What acceleration does to TCP's other timers, by what the path sees: for
+// BenchmarkTCPTimers measures the effect of acceleration on TCP's other timers, on the path, for
 // docs/results/timewarp.md.
 func BenchmarkTCPTimers(t *testing.B) {
 	k, _ := loaded(t)

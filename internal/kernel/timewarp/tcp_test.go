@@ -172,7 +172,7 @@ func TestAKernelWithoutStructOpsRefusesAScaledCubic(t *testing.T) {
 	f.mustBeGone()
 }
 
-// What a killed process left is taken back by the next, TCP too.
+// The next process undoes the changes of a killed one, those of TCP too.
 func TestTCPIsTakenBackAfterAKilledProcess(t *testing.T) {
 	f := newFake(t)
 	if err := f.writeNothing(); err != nil {
@@ -190,7 +190,7 @@ func TestTCPIsTakenBackAfterAKilledProcess(t *testing.T) {
 	f.mustBeGone()
 }
 
-// What of TCP cannot be taken back does not keep the clock from being put right, and is tried
+// A change of TCP that cannot be undone does not stop the restoration of the clock, and is tried
 // again.
 func TestTheClockIsPutRightWhateverBecomesOfTCP(t *testing.T) {
 	f := newLoaded(t)

@@ -15,7 +15,7 @@ type fixed struct {
 	locks         int // SO_BUF_LOCK
 }
 
-// fixedBuffers returns the sockets, by inode, whose buffers have to be restored.
+// fixedBuffers returns the sockets with buffers to restore, by inode.
 func fixedBuffers(records []socketsTuneRecord) map[uint64]fixed {
 	found := map[uint64]fixed{}
 	for i := range records {

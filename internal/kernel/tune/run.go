@@ -20,8 +20,8 @@ type RunOptions struct {
 	// Applied receives the state after the change, and the tunes of killed processes that were
 	// undone before.
 	Applied func(*Report, []Undone) error
-	// Ended receives the state at the end, and what was undone: nil if it is kept. A kept tune
-	// without a command has no end.
+	// Ended receives the state at the end, and the undone changes: nil if they are kept. A kept
+	// tune without a command has no end.
 	Ended func(*Report, *Undone) error
 	// Waiting is called when the command runs, or when only the end of the context is awaited. It
 	// may be nil.

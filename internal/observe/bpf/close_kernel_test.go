@@ -17,8 +17,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// An ending says how a connection ends and what each end is to say of it. ReasonNone is an end that
-// nobody watches.
+// ending is a way to end a connection, and the expected reason at each end. ReasonNone is for an
+// end that nobody watches.
 type ending struct {
 	name           string
 	dial           testnet.Dial

@@ -40,8 +40,8 @@ func six(t *testing.T, n *testnet.Network) map[string]*net.TCPConn {
 	return ends
 }
 
-// named turns the flows of a recording into the names of the ends, and what is none of them into
-// its addresses.
+// named turns the flows of a recording into the names of the ends, and other flows into their
+// addresses.
 func named(r *recording, n *testnet.Network, ends map[string]*net.TCPConn) (names []string) {
 	for id, f := range r.flows {
 		name := f.String()
@@ -294,7 +294,7 @@ func TestDensities(t *testing.T) {
 			client, server := n.Connect(testnet.Dial{CongestionControl: "cubic"})
 			n.Client.Out.DropData(50, 1)
 			send(t, client, server, 600*mss)
-			// Small steps: nothing changes but what is acknowledged.
+			// Small steps: only the acknowledged bytes change.
 			for range 100 {
 				send(t, client, server, 1)
 				time.Sleep(time.Millisecond)

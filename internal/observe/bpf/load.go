@@ -60,8 +60,8 @@ type Options struct {
 	// lacks are tracepoints that the kernel is taken not to have: tests see by it how an older
 	// kernel is observed.
 	lacks []string
-	// refuses are ways to attach, or the walk, that the kernel is taken to refuse: tests see by it
-	// what takes their place.
+	// refuses names ways to attach, or the walk, that the kernel is taken to refuse. Tests use it
+	// to see the replacements.
 	refuses []string
 }
 
@@ -87,7 +87,7 @@ type loaded struct {
 	coll    *ebpf.Collection
 	links   []link.Link
 	attach  Attach
-	missing []string // tracepoints that the kernel lacks, with what that costs
+	missing []string // tracepoints that the kernel lacks, with the loss
 	hz      int
 	types   *btf.Spec
 	private map[string]*privateDecoder

@@ -280,8 +280,8 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 	}
 }
 
-// What the kernel refuses is replaced by the next best, which sees as much, and the description
-// says what that costs.
+// The next best way replaces one that the kernel refuses. It sees as much, and the description
+// names its cost.
 func TestWhatTheKernelRefusesIsReplaced(t *testing.T) {
 	for _, c := range []struct {
 		refuses []string

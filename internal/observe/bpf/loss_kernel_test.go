@@ -128,8 +128,8 @@ func (o *observation) silentTracepoint(t *testing.T, client net.Conn, kernel int
 	return true
 }
 
-// retransmissions counts retransmitted segments by cause: one event may carry several, which is
-// what the kernel counts.
+// retransmissions counts retransmitted segments by cause, as the kernel does. One event may carry
+// several.
 func retransmissions(events []tcp.Event) (causes map[tcp.Cause]int, segments int) {
 	causes = map[tcp.Cause]int{}
 	for _, e := range ofKind(events, tcp.EventRetransmit) {

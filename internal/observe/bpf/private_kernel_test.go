@@ -82,7 +82,7 @@ func TestCubicsStateExplainsItsWindow(t *testing.T) {
 			}
 			// The window may be ahead of the curve where Reno would be.
 			if age > 0.3 && age < k && v[tcp.CubicRenoPackets] < v[tcp.CwndPackets] {
-				// what the curve gains in the shortest RTT, by which the target is ahead
+				// the growth of the curve in the shortest RTT, by which the target is ahead
 				ahead := 1.2 * math.Pow(age-k, 2) * delay
 				if lag := float64(target - v[tcp.CwndPackets]); lag < -2 || lag > 2.5*ahead+2 {
 					off++

@@ -72,8 +72,8 @@ type ring struct {
 	slotSize int
 	mask     uint64
 
-	// Of the present look: where it is and where it ends; and what has been given back. They count
-	// records, as the control does.
+	// Place and end of the present look, and the released part. They count records, as the control
+	// does.
 	at, end, released uint64
 }
 

@@ -189,7 +189,7 @@ func TestSamplesAgreeWithTCPInfo(t *testing.T) {
 	}
 }
 
-// What waits in a socket, and what is reserved for it, is there while nobody reads.
+// While nobody reads, a socket holds its waiting data and its reserved memory.
 func TestMemoryAgreesWithTheSocket(t *testing.T) {
 	n := newNetwork(t, 0)
 	obs := observeNetwork(t, n, Options{})

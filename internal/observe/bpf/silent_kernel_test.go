@@ -154,7 +154,7 @@ func TestServersThatNeverReadAreFoundByTheirProcess(t *testing.T) {
 					if f.Comm != c.process {
 						t.Errorf("%s, want a flow of %s", &f, c.process)
 					}
-					// What came before the owner was known is there too.
+					// The records from before the owner was known are there too.
 					opened := r.of(id, tcp.EventOpen)
 					if len(opened) != 1 || opened[0].FromSample != c.early {
 						t.Errorf("%s: opened %+v", &f, opened)

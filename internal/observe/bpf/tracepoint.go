@@ -69,7 +69,7 @@ func (h hook) program(way Attach) string {
 }
 
 // tracepointArgs returns the number of arguments of a tracepoint, -1 when the kernel lacks it.
-// Every tracepoint with a raw form has the type btf_trace_NAME, whose first argument is internal.
+// Every tracepoint with a raw form has the type btf_trace_NAME. Its first argument is internal.
 func tracepointArgs(types *btf.Spec, name string) int {
 	var def *btf.Typedef
 	if err := types.TypeByName("btf_trace_"+name, &def); err != nil {

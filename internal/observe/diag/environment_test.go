@@ -19,8 +19,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// observeUnprivileged runs as nobody: it prints what it sees of a connection of its own and of one
-// of its parent's, whose port is in the environment, and what becomes of asking for all namespaces.
+// observeUnprivileged runs as nobody. It prints its view of its own connection and of its parent's,
+// with the port in the environment, and the result of a request for all namespaces.
 func observeUnprivileged() {
 	fail := func(err error) {
 		if err != nil {
@@ -90,7 +90,7 @@ func TestBBRShowsItsPrivateState(t *testing.T) {
 	}
 }
 
-// TestValuesAgreeWithSS compares the last sample of a quiet connection with what ss prints of it.
+// TestValuesAgreeWithSS compares the last sample of a quiet connection with the output of ss.
 func TestValuesAgreeWithSS(t *testing.T) {
 	if _, err := exec.LookPath("ss"); err != nil {
 		t.Skip("needs ss of iproute2")

@@ -89,8 +89,8 @@ func (c *comparison) event(e tcp.Event) {
 	c.err = c.emit(&t)
 }
 
-// run emits the events in the order in which a reader expects them: what was learned from ACKs,
-// what the sender concluded, what it did.
+// run emits the events in the order in which a reader expects them: from ACKs, then the sender's
+// conclusions, then its actions.
 func (c *comparison) run() error {
 	c.states()
 	c.acks()

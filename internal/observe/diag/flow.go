@@ -32,7 +32,7 @@ type flow struct {
 func (s *Source) take(sp *space, timeNs int64, msg []byte) error {
 	a := &s.answer
 	if !a.parse(msg) || len(a.info) < leastInfo {
-		return nil // a handshake without a socket yet, or what is left of a closed one
+		return nil // a handshake without a socket yet, or the remainder of a closed one
 	}
 	fl := sp.flows[a.cookie]
 	if fl == nil {
@@ -275,7 +275,7 @@ func (s *Source) end(fl *flow, timeNs int64, why tcp.Reason) error {
 	return s.emit(&e)
 }
 
-// split separates what of a filter can be decided at first sight from what needs the owner.
+// split separates the conditions of a filter that hold at first sight from those on the owner.
 func split(f filter.Filter) (fixed, ofOwner filter.Filter) {
 	ofOwner = filter.Filter{PIDs: f.PIDs, Comms: f.Comms}
 	f.PIDs = nil

@@ -55,8 +55,8 @@ type Options struct {
 	BTFPath string
 	// BatchTime is how long samples may wait for their batch to fill.
 	BatchTime time.Duration
-	// Drain is the time between two looks at what the BPF source's programs have recorded; 0 lets
-	// it follow the load.
+	// Drain is the time between two looks at the rings of the BPF source. With 0 it follows the
+	// load.
 	Drain time.Duration
 	// NoOwners leaves out whose the sockets are, and with it all looks into /proc. It cannot be
 	// together with a filter by process.

@@ -71,8 +71,8 @@ func CgroupMount() (string, error) {
 // PrivateMounts is the folder of mounts that only this process has, by their file descriptors.
 const PrivateMounts = "/proc/self/fd/"
 
-// mountPrivately mounts the cgroup v2 file system at no place, as long as this process runs. Linux
-// can do so since Linux 5.2.
+// mountPrivately mounts the cgroup v2 file system at no place, as long as this process runs. It
+// needs Linux 5.2 or newer.
 var mountPrivately = sync.OnceValues(func() (string, error) {
 	context, err := unix.Fsopen("cgroup2", unix.FSOPEN_CLOEXEC)
 	if err != nil {
