@@ -10,7 +10,7 @@ import (
 	"airtide/internal/share/link"
 )
 
-// usualMulticast is at what access points above 2.4 GHz send multicast, in bit/s.
+// usualMulticast is the usual multicast rate of access points above 2.4 GHz, in bit/s.
 const usualMulticast = 6e6
 
 func TestMisuse(t *testing.T) {

@@ -34,8 +34,8 @@ func inTime(t *testing.T, began time.Time, what string, is func() bool) {
 }
 
 // within waits for a condition, which must hold within a limit. The limit does not count the delays
-// of this process on a busy machine, and does not hold in emulated machines, whose tests are short
-// (test/bench/kernels).
+// of this process on a busy machine, and does not hold in emulated machines. Their tests are
+// short (test/bench/kernels).
 func within(t *testing.T, began time.Time, limit time.Duration, what string, is func() bool) {
 	t.Helper()
 	const pause, usual = 2 * time.Millisecond, 10 * time.Millisecond

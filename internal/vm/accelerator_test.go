@@ -48,8 +48,8 @@ func TestAVerdictOnKVMLastsAsLongAsTheMachineRuns(t *testing.T) {
 	want("when the device has gone", false, true)
 }
 
-// TestQemuRunsAsNobodyWhoMayUseKVM also holds for root of a user namespace and other users, whose
-// qemu keeps their user.
+// TestQemuRunsAsNobodyWhoMayUseKVM also tests root of a user namespace and other users. Their qemu
+// keeps their user.
 func TestQemuRunsAsNobodyWhoMayUseKVM(t *testing.T) {
 	before := kvmDevice
 	defer func() { kvmDevice = before }()

@@ -45,7 +45,7 @@ func needs(t *testing.T) Kernel {
 	return k
 }
 
-// cable is a TAP in a network namespace of its own, whose other end is the host's: 192.0.2.1.
+// cable is a TAP in a network namespace of its own. The host has the other end: 192.0.2.1.
 type cable struct {
 	net *Net
 	do  func(func() error) error // calls a function in the namespace

@@ -17,7 +17,7 @@ const (
 	frameSignal kind = 's' // a signal's number, for the command with the same number
 	frameRead   kind = 'f' // a path; the answers are output and end
 	frameMake   kind = 'm' // newFile as JSON; the answer is end
-	frameCall   kind = 'c' // callOf as JSON; the answer is end, with what the function returned
+	frameCall   kind = 'c' // callOf as JSON; the answer is end, with the function's result
 	frameClock  kind = 't' // nothing; the answer is end, with the guest's CLOCK_MONOTONIC
 
 	frameHello   kind = 'h' // Hello as JSON, once

@@ -12,8 +12,8 @@ import (
 	"airtide/internal/sys/tool"
 )
 
-// Stand-ins for the programs of apt. The archive has headers, whose Makefile includes a file below
-// /usr/src, and the programs to build with.
+// Stand-ins for the programs of apt. The archive has headers and the build programs. The
+// Makefile of the headers includes a file below /usr/src.
 const (
 	fakeAptCache = `#!/bin/sh
 echo linux-headers-6.1.0-1

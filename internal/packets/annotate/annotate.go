@@ -170,7 +170,7 @@ func (f *flow) cause(timeNs int64) (best tcp.Cause) {
 	return best
 }
 
-// Copier passes packets on to an analysis, whose observer it is, and writes each with its comment.
+// Copier passes packets on to an analysis, observes it, and writes each packet with its comment.
 // Its output is a pcapng with little-endian numbers and times in ns.
 type Copier struct {
 	Source  conn.Source

@@ -221,7 +221,7 @@ func TestReorderingAndGaps(t *testing.T) {
 func TestWindows(t *testing.T) {
 	var s script
 	s.open()
-	s.up(21, decode.ACK, 101, 901, 1000) // all that the SYN-ACK allows, whose window is not scaled
+	s.up(21, decode.ACK, 101, 901, 1000) // all that the unscaled window of the SYN-ACK allows
 	closed := capture.TCP{From: server, To: client, Seq: 901, Ack: 1101, Flags: decode.ACK}
 	s.add(41, closed)
 	s.up(300, decode.ACK, 1101, 901, 1)

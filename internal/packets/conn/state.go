@@ -2,7 +2,7 @@ package conn
 
 import "airtide/internal/packets/decode"
 
-// Step is a segment with what the analysis makes of it. It is valid during the call.
+// Step is a segment with its analysis. It is valid during the call.
 type Step struct {
 	Segment *decode.Segment
 	// Client is true if the client sent it.

@@ -40,7 +40,7 @@ type analysed struct {
 	from        map[uint16]counted
 	handshakeUs float64
 
-	// What the reasons need to know, from tshark's fields.
+	// Facts for the reasons, from tshark's fields.
 	spoke   map[uint16]bool // ends that sent a segment without SYN
 	reset   bool            // a RST
 	unseen  bool            // an ACK of unseen data

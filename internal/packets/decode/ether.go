@@ -127,7 +127,7 @@ func (d *Decoder) ppp(b []byte, rest int, s *Segment) bool {
 	return d.other(layerPPP, uint32(protocol))
 }
 
-// mpls reads a stack of labels and what lies below: IP, or Ethernet behind a control word or not.
+// mpls reads a stack of labels and the packet below: IP, or Ethernet, with a control word or not.
 func (d *Decoder) mpls(b []byte, rest int, s *Segment) bool {
 	if !d.enter(tunnelMPLS) {
 		return false

@@ -236,7 +236,7 @@ func (d *Decoder) tokenRing(b []byte, rest int, s *Segment) bool {
 	return d.llc(b[size:], rest-size, s)
 }
 
-// arcnet reads ARCnet, whose kind lies at a place.
+// arcnet reads ARCnet. at is the place of the protocol's number.
 func (d *Decoder) arcnet(b []byte, rest, at int, s *Segment) bool {
 	if d.short(b, rest, at+4) {
 		return false

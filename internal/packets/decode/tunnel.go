@@ -77,7 +77,7 @@ func (d *Decoder) countTunnels() {
 	}
 }
 
-// String names the tunnels, the inner one first, as a sentence about what lies in them does.
+// String names the tunnels, the inner one first, as in "VXLAN in GRE".
 func (p path) String() string {
 	var names []string
 	for _, t := range p.tunnels[:p.n] {

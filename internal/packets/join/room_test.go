@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The points of all series are bounded, and what is left of each is in order.
+// The points of all series are bounded, and the remaining ones of each are in order.
 func TestRoomIsBounded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var r room

@@ -79,7 +79,7 @@ func polling(t *testing.T, poll time.Duration, density filter.Density) (path str
 	}
 }
 
-// What a poll finds is not kept until the next one, which may be long after.
+// Samples of a poll do not wait for the next poll, which may be long after.
 func TestSamplesAreWrittenDownBeforeMoreCome(t *testing.T) {
 	path, end := polling(t, time.Minute, filter.Density{})
 	defer end()

@@ -7,7 +7,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// TestManyFlowsTakeLittleMemory sums up as many flows as a reader delivers of a file of 1 MB, whose
+// TestManyFlowsTakeLittleMemory sums up as many flows as a reader delivers of a file of 1 MB. The
 // samples are spread over the whole range of values.
 func TestManyFlowsTakeLittleMemory(t *testing.T) {
 	const flows, rows = 4096 + 1_000_000/24, 1_500_000

@@ -31,7 +31,7 @@ type Summary struct {
 // maxNames limits names. A file with more different ones has no flows in common.
 const maxNames = 4096
 
-// maxDense is the highest ID in dense, whose pointers then need 8 MiB.
+// maxDense is the highest ID in dense. Its pointers then need 8 MiB.
 const maxDense = 1 << 20
 
 // New returns an empty summary.

@@ -15,8 +15,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// smallRecording makes a recording of some blocks of each kind, and says where each block starts
-// and what it holds.
+// smallRecording returns a recording with some blocks of each kind, and the start and content of
+// each block.
 func smallRecording(t testing.TB) (file []byte, want *kept) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.atr")

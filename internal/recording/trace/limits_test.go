@@ -139,7 +139,7 @@ func TestLongTextsAreCut(t *testing.T) {
 	}
 }
 
-// claims is a file of many headers that claim a long payload each, whose checksum does not hold.
+// claims is a file of many headers. Each claims a long payload with a wrong checksum.
 type claims struct {
 	header []byte
 	size   int64

@@ -32,7 +32,7 @@ type Options struct {
 	Overwrite bool
 }
 
-// Writer writes a recording. It is a tcp.Sink for one goroutine, whose owner calls Flush at least
+// Writer writes a recording. It is a tcp.Sink for one goroutine. Its owner calls Flush at least
 // each second and Close at the end. After an error, every call writes nothing and returns that
 // error; the data written before stays readable.
 type Writer struct {

@@ -129,8 +129,7 @@ func TestWeightsCountTerminals(t *testing.T) {
 	})
 }
 
-// Those who have all that they ask for can be taken away with what they use: the others get the
-// same.
+// Without the satisfied terminals, and with limits reduced by their use, the others get the same.
 func TestDemandsAreTakenOffTheLimits(t *testing.T) {
 	problems(t, func(t *testing.T, _ uint64, p problem, r Result) {
 		rest := p.limits

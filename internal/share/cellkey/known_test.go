@@ -6,7 +6,7 @@ import (
 	"airtide/internal/share/cellkey"
 )
 
-// The key 00 01 .. 1f, and what follows from it.
+// The key 00 01 .. 1f, and the values derived from it.
 const (
 	knownText = "airtide-cell-1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9K66xW"
 	knownTag  = "978b8745"

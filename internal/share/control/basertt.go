@@ -177,7 +177,7 @@ func (r *rttProbe) foreignRTT(key flow.Key, d *flow.Direction) (rtt time.Duratio
 
 // pause is the time until this terminal may ask for the next RTT probe. Foreign queues do not show
 // to every terminal in every probe: while a peer reports one, the time is that beside foreign
-// queues, but not just after a terminal has joined, whose queue it may have been.
+// queues, but not just after a terminal has joined: the queue may have been its own.
 func (r *rttProbe) pause(now time.Duration) time.Duration {
 	if r.reported.stands && now-r.joinedAt >= joinTime {
 		return max(r.interval.every, rttProbeForeign)

@@ -177,7 +177,7 @@ func (c *testCell) run(length time.Duration) (rates [][]float64) {
 		fresh := c.reports(period)
 		row := make([]float64, len(fresh))
 		for i, s := range c.stations {
-			// What others say is a period old, and now and then lost.
+			// Reports of others are a period old, and sometimes lost.
 			known := slices.Clone(heard)
 			known[i] = fresh[i]
 			d, err := s.control.Step(c.now, i, known)

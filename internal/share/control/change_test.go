@@ -9,7 +9,7 @@ import (
 
 // follows holds rates after a change against what they come to: within two seconds they are there,
 // and until then and from then on none goes beyond by more than a tenth. Rates are means of half a
-// second, and of several cells, since who comes to the medium when is random.
+// second, and of several cells, since the order of accesses to the medium is random.
 func (c *testCell) follows(t *testing.T, what string, before []float64, rates [][]float64) {
 	t.Helper()
 	final := mean(rates, len(rates)/2)

@@ -187,8 +187,8 @@ func (t *comparison) addUnbound(step time.Duration, all []Terminal) {
 	}
 }
 
-// conclude returns the benefit, whose totals are 0 if no terminal counts, and ends the comparison
-// of each terminal.
+// conclude returns the benefit and ends the comparison of each terminal. The totals are 0 if no
+// terminal counts.
 func (t *comparison) conclude(now time.Duration) (e Benefit) {
 	e.At = now
 	e.With.RTT = t.rtt

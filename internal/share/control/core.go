@@ -140,8 +140,8 @@ func (c *Core) updateFlows(now time.Duration, in Inputs) {
 	}
 }
 
-// measure updates the schedule and every estimate by what happened in the probe, or without a
-// probe, since the last step.
+// measure updates the schedule and every estimate with the samples since the last step, in a probe
+// or without one.
 func (c *Core) measure(now time.Duration, in Inputs) {
 	before, step := c.probe.active, c.flows.Elapsed()
 	c.schedule.AgreeToRelease(c.benefit.agrees(now))

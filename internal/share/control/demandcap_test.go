@@ -7,7 +7,7 @@ import (
 	"airtide/internal/share/allocate"
 )
 
-// greedy are terminals that want all, with what they deliver.
+// greedy returns terminals with unlimited demand that deliver these rates.
 func greedy(rates ...float64) (all []Terminal) {
 	for i, rate := range rates {
 		all = append(all, Terminal{Source: source(i), Max: 100e6, Rate: rate, Demand: allocate.Unlimited})
@@ -15,8 +15,8 @@ func greedy(rates ...float64) (all []Terminal) {
 	return all
 }
 
-// TestUnusedSharesGoToTheOthers: who delivers a small part of its share for seconds keeps four
-// times what it delivers, and gets more as it does.
+// TestUnusedSharesGoToTheOthers: a terminal that delivers a small part of its share for seconds
+// keeps four times its rate, and gets more when its rate grows.
 func TestUnusedSharesGoToTheOthers(t *testing.T) {
 	c := NewShareController(Options{})
 	now := time.Duration(0)
@@ -35,7 +35,7 @@ func TestUnusedSharesGoToTheOthers(t *testing.T) {
 	if after := step(2*time.Second, 40e6, 1e6); after < 1.8*half {
 		t.Errorf("%.3g bit/s of the other's share, which it does not use, and %.3g before", after, half)
 	}
-	// Between two steps of its own the other grows by what it was left.
+	// Between two of its steps the other grows into the share that was left to it.
 	for rate := 4e6; rate < 40e6; rate *= 3 {
 		step(300*time.Millisecond, 40e6, rate)
 	}

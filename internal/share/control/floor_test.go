@@ -14,8 +14,8 @@ import (
 	"airtide/test/scenario"
 )
 
-// liarCell is a cell of an honest terminal, whose core is driven, honest peers, and liars. The
-// honest terminal has one greedy flow over a path that carries at least its floor.
+// liarCell is a cell of an honest terminal with a real core, honest peers, and liars. The honest
+// terminal has one greedy flow over a path that carries at least its floor.
 type liarCell struct {
 	core    *control.Core
 	config  control.Config

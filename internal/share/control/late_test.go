@@ -36,7 +36,7 @@ func TestOnALongPathWindowsGrowInBurstsThatAreNoWire(t *testing.T) {
 	}
 }
 
-// TestNoWireIsFoundByOldReports: sixteen begin together, and what others deliver is known late.
+// TestNoWireIsFoundByOldReports: sixteen begin together, and the rates of others are known late.
 // With queues it looks as if a wire limited.
 func TestNoWireIsFoundByOldReports(t *testing.T) {
 	for period, want := range map[time.Duration]time.Duration{

@@ -68,7 +68,7 @@ func TestEqualAirtimeInACellOfUnlikeStations(t *testing.T) {
 	}
 }
 
-// TestOthersAreNoWire: who does not take part has most of the airtime, and queues stand.
+// TestOthersAreNoWire: terminals without agents have most of the airtime, and queues stand.
 func TestOthersAreNoWire(t *testing.T) {
 	capacity := func(others bool) float64 {
 		c := NewShareController(Options{})
@@ -162,7 +162,7 @@ func TestJoinLeaveAndAnotherPHYRate(t *testing.T) {
 }
 
 // A window of a slow one is small on a path of 40 ms too, but most of it is under way there: it
-// must not begin at what suits a queue, nor stay behind because queues are short.
+// must not begin at the size for a queue, nor stay behind because queues are short.
 func TestASmallWindowFillsALongPath(t *testing.T) {
 	c := NewShareController(Options{})
 	all := []Terminal{{Max: 599e6}, {Max: 338e6}, {Max: 52e6}, {Max: 52e6}}
@@ -248,7 +248,7 @@ func TestSingleFramesNeedNoQueuesForAggregates(t *testing.T) {
 	}
 }
 
-// greedyAt are terminals that want all, by what each reaches alone and delivers, on a path.
+// greedyAt returns terminals with unlimited demand, by standalone and delivered rates, on a path.
 func greedyAt(maxima, rates []float64, base, rtt time.Duration) []Terminal {
 	all := greedy(rates...)
 	for i := range all {

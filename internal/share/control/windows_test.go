@@ -12,8 +12,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// TestWhoBeginsExpectsOthersToBeginToo: until they have said that they are still idle, or what they
-// carry.
+// TestWhoBeginsExpectsOthersToBeginToo: until they report that they are idle, or their rates.
 func TestWhoBeginsExpectsOthersToBeginToo(t *testing.T) {
 	c := New(Config{StandaloneBps: 25e6, Weight: 1})
 	var in Inputs
@@ -97,8 +96,8 @@ func TestWhoIsToHaveNothingHasTheSmallestWindows(t *testing.T) {
 	}
 }
 
-// TestFlowsOfOneDirectionDivideItsShare: by what they want, but each an equal part at least, which
-// one that wants little makes no use of.
+// TestFlowsOfOneDirectionDivideItsShare: by demand, but each has an equal part at least. A flow
+// with little demand does not use it.
 func TestFlowsOfOneDirectionDivideItsShare(t *testing.T) {
 	const now, base, share = time.Minute, 20 * time.Millisecond, 40e6
 	window := func(part float64, base time.Duration) float64 { return part * share * base.Seconds() / 8 }

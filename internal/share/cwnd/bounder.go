@@ -1,5 +1,5 @@
 // Package cwnd bounds the congestion windows of a terminal's flows. It gives them a congestion
-// control with bounds, whose name is unique to this agent, and sets the bounds of single sockets.
+// control with bounds under a name that is unique to this agent, and sets bounds of single sockets.
 // It needs Linux 6.4 (struct_ops links) and root.
 package cwnd
 

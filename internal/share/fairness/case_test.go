@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The cell of the project's design: what each rule gives, and what the indices say of it.
+// The cell of the project's design: the result of each rule, and its indices.
 func TestTheDesignsTable(t *testing.T) {
 	for _, c := range []struct {
 		name                    string

@@ -47,7 +47,7 @@ func TestMulticastUsesOneFamilyIfItReachesAll(t *testing.T) {
 				to4, to6 := a.Families(now)
 				d := a.send(t, now)
 				for j, b := range all {
-					// What goes over IPv4 goes first.
+					// Datagrams over IPv4 go first.
 					if i != j && to4 && has[i].four && has[j].four {
 						b.Receive(address(i+1), d, now)
 					}

@@ -22,7 +22,7 @@ const (
 	Unconfirmed         // its session has not answered the challenge, so it may be a replay
 	SourceTaken         // another session is alive at its source
 	TooManyPeers        // no room for another peer
-	Bundled             // a hub's bundle, whose reports are counted separately
+	Bundled             // a hub's bundle; its reports are counted separately
 	NotAHub             // a bundle from an address that is not a hub's
 	NumReasons
 )

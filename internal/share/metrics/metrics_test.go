@@ -136,7 +136,7 @@ func TestAScrapeOfAStalledAgentFails(t *testing.T) {
 	}
 }
 
-// collect is a collector that hands on what it is told.
+// collect starts a collector that hands on the received requests.
 func collect(t *testing.T) (url string, told <-chan *collector1.ExportMetricsServiceRequest) {
 	t.Helper()
 	out := make(chan *collector1.ExportMetricsServiceRequest, 100)

@@ -210,7 +210,7 @@ func TestAReleaseProbeReleasesAllTerminals(t *testing.T) {
 	}
 	m.schedules[0].ReleaseUntil(m.now + 20*time.Second)
 	for _, s := range m.schedules {
-		s.AgreeToRelease(true) // the release is longer than what a terminal follows that does not agree
+		s.AgreeToRelease(true) // a terminal that does not agree would not follow so long a release
 	}
 	begun := m.now
 	for m.now < begun+19*time.Second {

@@ -39,8 +39,8 @@ func (t *Feed) Publish(s share.Status) {
 }
 
 // Next calls at with the agent's next status on the agent's goroutine, or with Starting at once
-// before the first one. at must be quick and must not keep the status, whose slices are reused. If
-// the context ends first, Next returns its cause and does not call at.
+// before the first one. at must be quick. It must not keep the status, because its slices are
+// reused. If the context ends first, Next returns its cause and does not call at.
 func (t *Feed) Next(ctx context.Context, at func(share.Status)) error {
 	l := &look{at, make(chan struct{})}
 	t.mutex.Lock()

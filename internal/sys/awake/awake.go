@@ -1,6 +1,6 @@
 // Package awake keeps processors from going to sleep while something has to happen on time. A
-// processor that sleeps takes tens of microseconds to wake, and one of a virtual machine, whose
-// host gives it to others meanwhile, milliseconds.
+// processor that sleeps takes tens of microseconds to wake, and one of a virtual machine
+// milliseconds, because the host gives it to others meanwhile.
 package awake
 
 import (

@@ -1,5 +1,5 @@
-// Package file opens and writes the files of users. A file may come from somebody who does not mean
-// well, and so may the folder around it.
+// Package file opens and writes the files of users. A file may come from an attacker, and so may
+// the folder around it.
 //
 // Open, OpenStream and Read neither wait nor read without a limit. Create and Write follow no link,
 // make files that only their owner can read, and leave the old or the new content behind a crash or

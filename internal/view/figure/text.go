@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// sans is Liberation Sans, whose letters are as wide as those of Arial and Helvetica. A figure in
+// sans is Liberation Sans. Its letters are as wide as those of Arial and Helvetica. A figure in
 // SVG keeps its layout on machines that have any of the three.
 var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
 

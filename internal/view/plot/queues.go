@@ -21,7 +21,7 @@ var queuesFigure = definition{
 const oneWay = 1e-3
 
 // queuePanels are the queues of both directions. If the data went one way, the other queue stayed
-// empty and is left out, except in a grid, whose cells are alike.
+// empty and is left out, except in a grid, where all cells have the same panels.
 func queuePanels(v *view) []figure.Panel {
 	sent, received := float64(v.growth(tcp.AckedBytes)), float64(v.growth(tcp.ReceivedBytes))
 	switch {

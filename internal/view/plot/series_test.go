@@ -69,8 +69,8 @@ func TestSeriesKeepsOnlyChosenFlows(t *testing.T) {
 	}
 }
 
-// A figure of a part of the recording starts with the values that were held then, and counts only
-// what lies within.
+// A figure of a part of the recording starts with the values that held then, and counts only
+// events in that part.
 func TestBounds(t *testing.T) {
 	o := Options{From: 5050 * time.Millisecond, To: 5950 * time.Millisecond}
 	var events []tcp.Event

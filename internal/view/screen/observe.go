@@ -96,7 +96,7 @@ func Plain(ctx context.Context, t *Table, o Options) error {
 	})
 }
 
-// emptyText says why a table of so many flows has no row, and what would show one.
+// emptyText gives the reason why a table of so many flows has no row, and a remedy.
 func (o *Options) emptyText(source string, flows int) string {
 	of := ""
 	if o.Chosen != "" {
