@@ -38,7 +38,7 @@ func (l *Lab) Report(ctx context.Context, name string) (*report.Report, error) {
 	return l.report(ctx, name, name+experiments.Ending, text)
 }
 
-// ReportFile does the same for a file, whose name is the experiment's.
+// ReportFile does the same for a file. The name of the file is the experiment's.
 func (l *Lab) ReportFile(ctx context.Context, path string) (*report.Report, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

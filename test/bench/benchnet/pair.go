@@ -105,8 +105,8 @@ func (p *Pair) Transfer(ctx context.Context, l Load, seconds int) (float64, erro
 // Segments is the number of TCP segments that both ends have received.
 func (p *Pair) Segments() (uint64, error) { return p.sum("Tcp:", "InSegs") }
 
-// Processed is the number of those that TCP has looked at, one by one. What comes while a program
-// holds its socket waits in the socket's backlog, where the kernel merges it with what waits there
+// Processed is the number of those that TCP has looked at, one by one. Segments that come while a
+// program holds its socket wait in the backlog. There the kernel merges them with those that wait
 // already (tcp_add_backlog, Linux 4.20).
 func (p *Pair) Processed() (uint64, error) {
 	all, err := p.Segments()
@@ -134,7 +134,7 @@ func (p *Pair) sum(group, name string) (uint64, error) {
 	return sum, nil
 }
 
-// counter finds a counter in /proc/net/snmp or netstat, whose lines come in pairs of names and
+// counter finds a counter in /proc/net/snmp or netstat. Their lines come in pairs of names and
 // values.
 func counter(text, group, name string) (uint64, error) {
 	var names []string

@@ -1,4 +1,4 @@
-// Package benchtext is how benchmarks say what they measured, and on what.
+// Package benchtext prints results of benchmarks, and the machine that they ran on.
 package benchtext
 
 import (

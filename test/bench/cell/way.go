@@ -65,7 +65,7 @@ func (b *bench) transfer(ctx context.Context, e *ends, args ...string) (figures,
 	for i, client := range e.clients {
 		go func() { errs <- b.iperf(ctx, client, e.address, 6000+i, args) }()
 	}
-	// What the connections need to start is left out.
+	// The start of the connections does not count.
 	time.Sleep(time.Second)
 	before, err := look(ctx, e.server)
 	if err != nil {

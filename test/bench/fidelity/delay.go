@@ -17,8 +17,7 @@ import (
 // delayRuns are the repeats that medians are taken of.
 const delayRuns = 5
 
-// delay prints by how much the delay of a packet differs from the 10 ms that are asked for, and
-// what that is owed to.
+// delay prints the difference between a packet's delay and the requested 10 ms, and its causes.
 func (f *fidelity) delay(ctx context.Context) error {
 	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "BenchmarkDelay", "-benchtime", "1x",
 		"-count", strconv.Itoa(delayRuns), "./internal/cell/engine")

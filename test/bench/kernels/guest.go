@@ -125,8 +125,7 @@ func (g guest) module(ctx context.Context, folder, airtide string) (string, erro
 // compiler.
 var builders = []string{"make", "dash", "coreutils", "sed", "grep", "mawk", "findutils", "diffutils"}
 
-// moduleByItsDebian builds it as on the Debian that the kernel is of, whose compiler and C library
-// it needs.
+// moduleByItsDebian builds the module with the compiler and C library of the kernel's own Debian.
 func (g guest) moduleByItsDebian(ctx context.Context, output, airtide string) (string, error) {
 	k, err := vm.FetchFor(ctx, g.version, g.architecture)
 	if err != nil {

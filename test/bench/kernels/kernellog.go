@@ -22,7 +22,7 @@ type kernelLog struct {
 	grown chan struct{}   // closed when there is more
 }
 
-// follow begins with what has been logged since the guest's start.
+// follow begins with the log since the guest's start.
 func follow(ctx context.Context, g *vm.Guest) (*kernelLog, error) {
 	k := &kernelLog{guest: g, grown: make(chan struct{})}
 	var err error

@@ -13,7 +13,8 @@ type part struct {
 	since   string
 	steps   []step
 	refused []step
-	// What of doctor's has to say the same: a verb, by one of its ways or any, a check, or both.
+	// Parts of doctor's report that must agree: a verb, by any or one of its ways, a check, or
+	// both.
 	verb, way, check string
 }
 

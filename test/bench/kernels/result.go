@@ -145,7 +145,7 @@ func (r *result) try(ctx context.Context, folder string, p programs, rows *regex
 	return nil
 }
 
-// judge writes a row's cell by what is held against it.
+// judge writes a row's cell. It fails if there are objections.
 func (r *result) judge(row string, against []string) {
 	for _, a := range against {
 		r.note(row, "%s", a)
@@ -233,7 +233,7 @@ func (d *report) works(p part) (works, known bool) {
 	return works, p.verb != "" || p.check != ""
 }
 
-// disagreements are where doctor says something else than what was seen.
+// disagreements lists the rows for which doctor's verdict differs from the observation.
 func (r *result) disagreements(d report) (all []string) {
 	for _, p := range parts {
 		c, tried := r.cells[p.name]

@@ -50,7 +50,7 @@ func TestVersionsAreCompared(t *testing.T) {
 	}
 }
 
-// Each step is one thing, and what it needs is built.
+// Each step does one thing, and its programs are built.
 func TestPartsAreWhole(t *testing.T) {
 	names := map[string]bool{}
 	for _, p := range parts {

@@ -48,8 +48,8 @@ func table(results []*result) string {
 	return b.String()
 }
 
-// tookText says of which day the table is, and what it took, which is no row since guests run
-// beside each other.
+// tookText gives the table's date and duration. The duration is no row, since guests run beside
+// each other.
 func tookText(began, ended time.Time, results []*result) string {
 	var seconds float64
 	for _, r := range results {

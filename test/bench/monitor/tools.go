@@ -257,7 +257,7 @@ func (r *result) transfer(ctx context.Context, net *benchnet.Pair, l load, secon
 	if err != nil {
 		return err
 	}
-	// What is still on its way to the tool belongs to this run.
+	// Records on their way to the tool belong to this run.
 	time.Sleep(300 * time.Millisecond)
 	after, err := net.Processed()
 	r.segments = after - before

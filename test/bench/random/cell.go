@@ -81,7 +81,7 @@ func newCell(seed uint64) (*cell, error) {
 	return c, nil
 }
 
-// logUniform is a number between two, whose logarithm is evenly distributed.
+// logUniform draws a number between two with an evenly distributed logarithm.
 func logUniform(r *rand.Rand, least, most float64) float64 {
 	return least * math.Pow(most/least, r.Float64())
 }

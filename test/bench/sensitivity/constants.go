@@ -106,7 +106,7 @@ func numeric(e ast.Expr) (number, whole bool) {
 	return number && !other, whole
 }
 
-// factors are by what each constant is multiplied.
+// factors are the multipliers of each constant.
 var factors = [2]float64{0.75, 1.25}
 
 // times returns the source with the constant times a factor. A whole number changes by 1 at least.

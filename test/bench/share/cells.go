@@ -23,7 +23,7 @@ const (
 	agentEvery = 100 * time.Millisecond
 )
 
-// radios of n terminals, and what each reaches alone on the emulated medium.
+// radios returns the radios of n terminals, and each one's standalone rate on the emulated medium.
 func radios(n int) (all [][]medium.RateFrom, alone []float64, err error) {
 	for i := range n {
 		k := kinds[i%len(kinds)]

@@ -14,7 +14,7 @@ const metered = 0
 // sockets and the kernel's samples.
 type meter struct{ busy time.Duration }
 
-// newMeter ties the caller to its thread, whose processor time is read.
+// newMeter ties the caller to its thread. The meter reads the thread's processor time.
 func newMeter() *meter {
 	runtime.LockOSThread()
 	return &meter{}
