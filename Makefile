@@ -15,7 +15,8 @@ BUILD := CGO_ENABLED=0 GOFLAGS= GOAMD64=v1 GOARM64=v8.0 GOEXPERIMENT= GOFIPS140=
 # The time of all files in packages: that of the commit.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 # Without a release, a version that is older than the first one and rises with each day.
-SNAPSHOT = 0.0.0~git$(shell date -u -d @$(SOURCE_DATE_EPOCH) +%Y%m%d).$(or $(shell git rev-parse --short=12 HEAD 2>/dev/null),unknown)
+SHORT = $(or $(shell git rev-parse --short=12 HEAD 2>/dev/null),unknown)
+SNAPSHOT = 0.0.0~git$(shell date -u -d @$(SOURCE_DATE_EPOCH) +%Y%m%d).$(SHORT)
 ARCHS ?= amd64 arm64
 OUT ?= demo-out
 

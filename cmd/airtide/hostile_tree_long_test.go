@@ -259,14 +259,11 @@ func interruptWaiting(t *testing.T, args []string) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	guard := time.AfterFunc(hostileTime, func() { _ = cmd.Process.Kill() })
-	for processorTicks(cmd.Process.Pid) > 0 {
-		select {
-		case <-ended:
-			guard.Stop()
-			return
-		case <-time.After(500 * time.Millisecond): // it has begun, or waits
-		}
-		break
+	select {
+	case <-ended:
+		guard.Stop()
+		return
+	case <-time.After(500 * time.Millisecond): // it has begun, or waits
 	}
 	begin := time.Now()
 	_ = cmd.Process.Signal(os.Interrupt)

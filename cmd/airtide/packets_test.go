@@ -83,7 +83,8 @@ func TestPacketsTellsItsBounds(t *testing.T) {
 	}
 	recording := transferRecording(t, 0, 0, 0)
 	for _, args := range [][]string{
-		{"export", lossyCapture, "--to", "jsonl", "-o", "-"}, {"join", lossyCapture, recording, "--json"},
+		{"export", lossyCapture, "--to", "jsonl", "-o", "-"},
+		{"join", lossyCapture, recording, "--json"},
 		{"join", lossyCapture, recording},
 	} {
 		args = slices.Concat([]string{"packets"}, args, []string{"--limit", "1", "--open", "1"})

@@ -26,7 +26,8 @@ func BenchmarkEngine(b *testing.B) {
 					now += 100_000
 					row.Flow = tcp.FlowID(i*flows/8192 + 1)
 					row.TimeNs = now
-					for _, f := range []tcp.Field{tcp.AckedBytes, tcp.SentBytes, tcp.WrittenBytes, tcp.DeliveredPackets} {
+					counters := []tcp.Field{tcp.AckedBytes, tcp.SentBytes, tcp.WrittenBytes, tcp.DeliveredPackets}
+					for _, f := range counters {
 						row.Values[f] += 1448
 					}
 					row.Values[tcp.BusyUs] += 100
@@ -42,8 +43,8 @@ func BenchmarkEngine(b *testing.B) {
 	}
 }
 
-// TestManyLongFlowsTakeBoundedMemory feeds 10,000 connections with two minutes of a sample a second:
-// each sample is a bin of its own.
+// TestManyLongFlowsTakeBoundedMemory feeds 10,000 connections with a sample a second for two
+// minutes. Each sample is a bin of its own.
 func TestManyLongFlowsTakeBoundedMemory(t *testing.T) {
 	const flows, seconds = 10_000, 120
 	heap := func() uint64 {

@@ -367,8 +367,8 @@ func gaps(p *phase) *match {
 const unscaledWindow = 65535
 
 func peer(p *phase) *match {
-	// Without window scaling the peer sees at most unscaledWindow, whatever this end records. Only a
-	// round trip with more data rules that out.
+	// Without window scaling the peer sees at most unscaledWindow, whatever this end records. Only
+	// a round trip with more data rules that out.
 	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
 	unscaled := need < 1.1*unscaledWindow
 	m := verdict(SenderOrNetwork, !unscaled).

@@ -71,8 +71,10 @@ func TestRules(t *testing.T) {
 			s.run(length, func(int64) {
 				s.sends(2)
 				s.grow(values{tcp.SndbufLimitedUs: 2000})
-				s.set(values{tcp.InFlightPackets: 12, tcp.CwndLimited: 0,
-					tcp.WrittenBytes: s.row.Values[tcp.SentBytes]})
+				s.set(values{
+					tcp.InFlightPackets: 12, tcp.CwndLimited: 0,
+					tcp.WrittenBytes: s.row.Values[tcp.SentBytes],
+				})
 			})
 		}},
 		{Pacing, func(s *scene) {

@@ -40,8 +40,8 @@ type check struct {
 
 // registry joins the tables of the groups.
 func registry() []check {
-	return slices.Concat(kernelChecks, capabilityChecks(), restrictionChecks, tracepointChecks(), bpfChecks, socketChecks, networkChecks(),
-		machineChecks, timewarpChecks, toolChecks())
+	return slices.Concat(kernelChecks, capabilityChecks(), restrictionChecks, tracepointChecks(), bpfChecks,
+		socketChecks, networkChecks(), machineChecks, timewarpChecks, toolChecks())
 }
 
 // Result is the outcome of one check.

@@ -40,13 +40,19 @@ func TestBenchmarksRun(t *testing.T) {
 		return path
 	}
 	for _, args := range [][]string{
-		{"monitor", "-airtide", airtide, "-only", "bpftrace, the f", "-rounds", "1", "-seconds", "1", "-streams", "2",
-			"-sustain", "1"},
+		{
+			"monitor", "-airtide", airtide, "-only", "bpftrace, the f", "-rounds", "1", "-seconds", "1",
+			"-streams", "2",
+			"-sustain", "1",
+		},
 		{"cell", "-only", "wire", "-rounds", "1", "-seconds", "1"},
 		{"congestion", "-rounds", "1", "-seconds", "1", "-streams", "2"},
 		{"packets", "-airtide", airtide, "-size", "1000000", "-rounds", "1", "-page", copyPage("performance.md")},
 		{"fidelity", "-airtide", airtide, "-results", results, "-only", "seed"},
-		{"airtide", "lab", "run", "p2-table3", "-q", "-o", results, "--repeats", "1", "--point", "client=beagle,protocol=tcp"},
+		{
+			"airtide", "lab", "run", "p2-table3", "-q", "-o", results, "--repeats", "1",
+			"--point", "client=beagle,protocol=tcp",
+		},
 		{"reproduce", "-airtide", airtide, "-results", results, "-pages", pages, "-only", "p2-table3", "-no-run"},
 		{"random", "-cells", "2"},
 		{"ablate", "-seeds", "0", "-page", copyPage("share-ablation.md")},

@@ -39,8 +39,10 @@ type Programs struct{ Airtide, Traffic string }
 // Build builds both programs into a folder.
 func Build(ctx context.Context, folder string) (Programs, error) {
 	p := Programs{filepath.Join(folder, "airtide"), filepath.Join(folder, "traffic")}
-	for path, pkg := range map[string]string{p.Airtide: "airtide/cmd/airtide",
-		p.Traffic: "airtide/test/cause/traffic"} {
+	for path, pkg := range map[string]string{
+		p.Airtide: "airtide/cmd/airtide",
+		p.Traffic: "airtide/test/cause/traffic",
+	} {
 		if out, err := exec.CommandContext(ctx, "go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
 			return p, fmt.Errorf("building %s: %w\n%s", pkg, err, out)
 		}
@@ -181,6 +183,7 @@ func startRecorders(ctx context.Context, p Programs, path string, m *machines) (
 	}
 	return finish, nil
 }
+
 func startReady(cmd *exec.Cmd) error {
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -215,8 +215,10 @@ func networks(d draw) []Situation {
 		},
 		{
 			Name: "reordering", Limits: []string{"reordering"}, Receiver: lossy,
-			Cell: p.cell(2, fmt.Sprintf(", up: {reorder: %.1f %%}", d.between(1, 5))), Plan: Plan{For: length,
-				Pace: bulk},
+			Cell: p.cell(2, fmt.Sprintf(", up: {reorder: %.1f %%}", d.between(1, 5))), Plan: Plan{
+				For:  length,
+				Pace: bulk,
+			},
 		},
 		{
 			Name: "timeouts", Limits: []string{"timeouts"}, Receiver: []string{"gaps|no data came|sender or network"},

@@ -30,9 +30,9 @@ type counted map[string]uint64
 
 // countedNames are the counts that are compared.
 var countedNames = []string{
-	"packets", "wire bytes", "data bytes", "retransmissions", "fast", "spurious", "out of order", "gaps", "duplicate ACKs",
-	"zero windows", "window full", "probes", "keep-alives", "keep-alive ACKs", "window updates", "resets",
-	"MSS", "scale", "SACK", "timestamps",
+	"packets", "wire bytes", "data bytes", "retransmissions", "fast", "spurious", "out of order", "gaps",
+	"duplicate ACKs", "zero windows", "window full", "probes", "keep-alives", "keep-alive ACKs", "window updates",
+	"resets", "MSS", "scale", "SACK", "timestamps",
 }
 
 // analysed is a connection with the counts of both directions, by the port of their sender.
@@ -202,7 +202,8 @@ type reason struct {
 var (
 	late  = []string{"retransmissions", "fast", "out of order"}
 	signs = append([]string{
-		"gaps", "duplicate ACKs", "window full", "probes", "keep-alives", "keep-alive ACKs", "window updates", "spurious",
+		"gaps", "duplicate ACKs", "window full", "probes", "keep-alives", "keep-alive ACKs", "window updates",
+		"spurious",
 	}, late...)
 )
 
@@ -220,7 +221,9 @@ var reasons = []reason{
 	{"a SYN captured behind other segments starts tshark's analysis anew", func(_, theirs *analysed) bool {
 		return theirs.lateSYN
 	}, signs},
-	{"a RST moves tshark's sequence number and last ACK", func(_, theirs *analysed) bool { return theirs.alive }, signs},
+	{"a RST moves tshark's sequence number and last ACK", func(_, theirs *analysed) bool {
+		return theirs.alive
+	}, signs},
 	{"a sequence number 0 stands for none in tshark", func(_, theirs *analysed) bool { return theirs.zero }, signs},
 }
 

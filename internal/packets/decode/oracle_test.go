@@ -26,7 +26,10 @@ func randomSegment(r *rand.Rand, v6 bool) capture.TCP {
 	}
 	var options []byte
 	for _, option := range [][]byte{
-		{2, 4, byte(r.Uint32()), byte(r.Uint32())}, {3, 3, byte(r.IntN(15))}, {4, 2}, {1},
+		{2, 4, byte(r.Uint32()), byte(r.Uint32())},
+		{3, 3, byte(r.IntN(15))},
+		{4, 2},
+		{1},
 		binary.BigEndian.AppendUint64([]byte{8, 10}, r.Uint64()),
 		binary.BigEndian.AppendUint64([]byte{5, 10}, r.Uint64()),
 	} {

@@ -141,10 +141,12 @@ var links = []stack{
 		return put(0x0f, 0, etherType(ip), ip)
 	}},
 	{name: "FDDI", link: 10, wrap: func(ip []byte) []byte { return put(0x57, addresses, llc(ip)) }},
-	{name: "PPPoE alone", link: 51, tunnel: "PPPoE", foreign: noReader, notTshark: noReader,
+	{
+		name: "PPPoE alone", link: 51, tunnel: "PPPoE", foreign: noReader, notTshark: noReader,
 		wrap: func(ip []byte) []byte {
 			return put(0x11, 0, uint16(9), uint16(2+len(ip)), pppType(ip), ip)
-		}},
+		},
+	},
 	{name: "ATM", link: 100, wrap: llc, foreign: noReader},
 	{name: "raw", link: 101, wrap: func(ip []byte) []byte { return ip }},
 	{name: "CHDLC", link: 104, foreign: noReader, wrap: func(ip []byte) []byte {
@@ -238,10 +240,12 @@ var tunnels = []stack{
 	{name: "MPLS in PPP", link: 9, tunnel: "MPLS", wrap: func(ip []byte) []byte {
 		return put(uint16(0x0281), label(100, true), ip)
 	}},
-	{name: "Ethernet in MPLS", link: 1, tunnel: "MPLS", foreign: noLayer, notTshark: "it wants to be told",
+	{
+		name: "Ethernet in MPLS", link: 1, tunnel: "MPLS", foreign: noLayer, notTshark: "it wants to be told",
 		wrap: func(ip []byte) []byte {
 			return frame(0x8847, put(label(100, true), uint32(0), ethernet(ip)))
-		}},
+		},
+	},
 	{name: "802.1ah", link: 1, tunnel: "802.1ah", foreign: noReader, wrap: func(ip []byte) []byte {
 		return frame(0x88e7, put(uint32(100), ethernet(ip)))
 	}},
@@ -293,10 +297,12 @@ var tunnels = []stack{
 		size := put(uint16(4+len(ip)), uint16(1))
 		return ethernet(ip4(47, gre(0x3081, 0x880b, size, zeros(4), zeros(4), put(0xff, 3, pppType(ip), ip))))
 	}},
-	{name: "ERSPAN I", link: 1, tunnel: "ERSPAN in GRE", foreign: "it takes it for type II",
+	{
+		name: "ERSPAN I", link: 1, tunnel: "ERSPAN in GRE", foreign: "it takes it for type II",
 		wrap: func(ip []byte) []byte {
 			return ethernet(ip4(47, gre(0, 0x88be, ethernet(ip))))
-		}},
+		},
+	},
 	{name: "ERSPAN II", link: 1, tunnel: "ERSPAN in GRE", wrap: func(ip []byte) []byte {
 		return ethernet(ip4(47, gre(0x1000, 0x88be, zeros(4), put(uint16(0x1000), uint16(1), zeros(4)), ethernet(ip))))
 	}},
@@ -306,10 +312,13 @@ var tunnels = []stack{
 	{name: "VXLAN", link: 1, tunnel: "VXLAN", wrap: func(ip []byte) []byte {
 		return ethernet(udp4(50000, 4789, put(uint32(8)<<24, uint32(5)<<8, ethernet(ip))))
 	}},
-	{name: "VXLAN on the port of Linux", link: 1, tunnel: "VXLAN", foreign: "another port", notTshark: "another port",
+	{
+		name: "VXLAN on the port of Linux", link: 1, tunnel: "VXLAN", foreign: "another port",
+		notTshark: "another port",
 		wrap: func(ip []byte) []byte {
 			return ethernet(udp4(50000, 8472, put(uint32(8)<<24, uint32(5)<<8, ethernet(ip))))
-		}},
+		},
+	},
 	{name: "VXLAN-GPE", link: 1, tunnel: "VXLAN", foreign: noReader, wrap: func(ip []byte) []byte {
 		next := uint32(1)
 		if ip[0]>>4 == 6 {

@@ -7,9 +7,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Limits of a scan. Each grows with the bytes of the whole blocks that the scan has read, so that a
-// small file takes neither much memory nor much time, and a padded one no more than it would without
-// its padding. docs/design/recording.md compares them with the leanest recordings.
+// Limits of a scan. Each grows with the bytes of the whole blocks that the scan has read. So a
+// small file takes neither much memory nor much time, and padding adds nothing.
+// docs/design/recording.md compares them with the leanest recordings.
 const (
 	freeFlows     = 4096 // flows in a file of any size
 	bytesPerFlow  = 24   // the leanest recording needs 28 bytes for a flow

@@ -118,7 +118,10 @@ var parts = []part{
 		refused: []step{{
 			script: "airtide share key -o /tmp/cell.key && airtide share run --key /tmp/cell.key --interface " +
 				"lo", fails: true, says: []string{"6\\.4"},
-		}, {script: observedScript, says: []string{"^[{].*observe", "^it ended with 0$"}}}, // observes only, and bounds nothing
+		}, {
+			// It observes only, and bounds nothing.
+			script: observedScript, says: []string{"^[{].*observe", "^it ended with 0$"},
+		}},
 	},
 	{
 		name: "cell", verb: "cell",
