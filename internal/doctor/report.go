@@ -17,7 +17,7 @@ func (r *Report) Usable() bool {
 	return slices.ContainsFunc(r.Verbs, func(v VerbResult) bool { return !v.idle && v.Verdict != CannotRun })
 }
 
-// UnusableError says that no verb that needs the kernel can run.
+// UnusableError means that no verb that needs the kernel can run.
 type UnusableError struct{}
 
 func (UnusableError) Error() string { return "no verb that needs the kernel can run" }

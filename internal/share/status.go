@@ -168,7 +168,7 @@ func (s *Status) update(out *control.Outputs, peers []message.Peer, counts [mess
 	}
 }
 
-// reportedTerminal returns what a report says of its terminal.
+// reportedTerminal returns a report's values of its terminal.
 func reportedTerminal(r message.Report) Terminal {
 	t := Terminal{
 		State: r.State.String(), StandaloneBps: r.MaxKbps.Bps(), StandaloneSource: r.MaxSource.String(),

@@ -55,5 +55,5 @@ func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
 // MarshalText writes String.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads what ParseDuration reads.
+// UnmarshalText reads the grammar of ParseDuration.
 func (d *Duration) UnmarshalText(text []byte) error { return set(d, string(text), ParseDuration) }

@@ -17,7 +17,7 @@ func (r Rate) String() string { return rates.print(int64(r)) }
 // MarshalText writes String.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads what ParseRate reads.
+// UnmarshalText reads the grammar of ParseRate.
 func (r *Rate) UnmarshalText(text []byte) error { return set(r, string(text), ParseRate) }
 
 // set stores a parsed value, and leaves the old one after an error.

@@ -29,5 +29,5 @@ func (s Share) String() string { return strconv.FormatFloat(float64(s)*100, 'g',
 // MarshalText writes String.
 func (s Share) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what ParseShare reads.
+// UnmarshalText reads the grammar of ParseShare.
 func (s *Share) UnmarshalText(text []byte) error { return set(s, string(text), ParseShare) }

@@ -35,7 +35,7 @@ func (s Size) Short() string { return Sizes.Format(float64(s)) }
 // MarshalText writes String.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what ParseSize reads.
+// UnmarshalText reads the grammar of ParseSize.
 func (s *Size) UnmarshalText(text []byte) error { return set(s, string(text), ParseSize) }
 
 const expectedBufferSize = "a size such as 64 kB, or a number of bytes, which k, M or G (of 1024) may follow"

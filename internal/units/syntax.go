@@ -179,7 +179,7 @@ func ParseNumber(text string) (float64, bool) {
 	return v, err == nil && numberRegexp.MatchString(text)
 }
 
-// SyntaxError says that a text is not the expected quantity.
+// SyntaxError means that a text is not the expected quantity.
 type SyntaxError struct {
 	Text     string
 	Expected string

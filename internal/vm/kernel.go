@@ -133,7 +133,7 @@ func unpacked(root string) (Kernel, error) {
 func (k Kernel) HasModule(name string) bool {
 	m, err := readModules(k.Modules)
 	if err != nil {
-		return false // booting says what is wrong with them
+		return false // booting reports the error in them
 	}
 	_, has := m.files[name]
 	return has

@@ -234,7 +234,7 @@ func (e *Engine) Stop() error {
 func (e *Engine) end() error {
 	e.orders.Close()
 	e.awaitEnd()
-	e.mutex.Lock() // what the engine said at last may still be read
+	e.mutex.Lock() // the engine's last output may still be read
 	e.pipe.Close()
 	e.mutex.Unlock()
 	if e.waitErr != nil {

@@ -13,8 +13,8 @@ type lossCounter struct {
 	// files are open sysfs counters of the devices. A netlink request costs fifty times as much. An
 	// Outside port has no files; its socket counts.
 	files  []int
-	socket uint64 // what the socket has told until now
-	begin  uint64 // lost before Begin
+	socket uint64 // packets lost by the socket's count so far
+	begin  uint64 // packets lost before Begin
 }
 
 // countLosses adds a counter of a device, such as rx_dropped. Call it in the device's namespace.

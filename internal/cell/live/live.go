@@ -62,7 +62,7 @@ func Serve(name string, c *cell.Cell) (*socket.Server, error) {
 	if err := makeFolder(); err != nil {
 		return nil, fmt.Errorf("making the folder for the cell's socket: %w", err)
 	}
-	if _, err := Find(); err != nil { // removes what is left of cells that were killed
+	if _, err := Find(); err != nil { // removes the remains of killed cells
 		return nil, err
 	}
 	id := ID{os.Getpid(), int(served.Add(1))}

@@ -45,7 +45,7 @@ type beaconing struct {
 	airNs      int64 // of one beacon
 	pifsNs     int64
 	nextNs     int64 // never without beacons
-	failed     bool  // what was on the air before it got no answer
+	failed     bool  // the frame on the air before it got no answer
 }
 
 func (c *Config) beaconing() beaconing {

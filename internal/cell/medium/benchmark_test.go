@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkMedium says how many frames (MPDUs) a saturated cell carries per second of computing,
-// collided ones and repetitions included, and how many PPDUs.
+// BenchmarkMedium measures the frames (MPDUs) that a saturated cell carries per second of
+// computing, with collided ones and repetitions, and the PPDUs.
 func BenchmarkMedium(b *testing.B) {
 	g54, n72 := must(Legacy(Std11g, 54)), must(AtRate(Std11n, 20, 1, 72.2))
 	for _, c := range []struct {

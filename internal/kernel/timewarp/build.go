@@ -20,7 +20,7 @@ type BuildOptions struct {
 	Headers string    // the kernel's headers, "" for those of the running kernel
 	Output  string    // the file to write, "" for timewarp.ko in the kernel's folder below Folder
 	Make    []string  // further arguments of make, such as CC=gcc-12 or ARCH=arm64
-	Log     io.Writer // gets what make prints; may be nil
+	Log     io.Writer // gets the output of make; may be nil
 }
 
 // Build builds the module from the sources in the binary. It needs make, a compiler and the

@@ -11,7 +11,7 @@ import (
 	"airtide/internal/sys/file"
 )
 
-// RTO says how TCP's retransmission timeout follows N.
+// RTO is the way in which TCP's retransmission timeout follows N.
 type RTO string
 
 // The RTO modes. kmod/timewarp/tcp.c documents their formulas.

@@ -76,7 +76,7 @@ func neverUsed(bpffs string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// openStore locks the folder and creates what is missing. It waits for another tune that changes
+// openStore locks the folder and creates its missing parts. It waits for another tune that changes
 // sockets; only root can open the folder, so nobody else can hold the lock.
 func openStore(ctx context.Context, bpffs string) (*sessionStore, error) {
 	if err := congestion.EnsureBPFFS(bpffs); err != nil {

@@ -151,7 +151,7 @@ func (r *Report) State() string {
 	return fmt.Sprintf("left by process %d, which was killed: airtide tune undo or the next tune restores all", r.PID)
 }
 
-// WriteText prints what was undone.
+// WriteText prints the undone changes.
 func (u *Undone) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "tune %s is undone on %s\n", u.ID, units.Count(u.Sockets, "open socket"))
 	if err == nil && u.FixedBuffers > 0 {

@@ -125,7 +125,7 @@ func (d *decoder) use(p *privateDecoder, b *tcp.Batch, i int) {
 	}
 }
 
-// full says that the batch has no room for another row.
+// full reports whether the batch has no room for another row.
 func (d *decoder) full(b *tcp.Batch) bool { return d.rows == b.Len() }
 
 // deliver hands the filled rows of the batch to f and begins anew. The batch keeps all of its rows

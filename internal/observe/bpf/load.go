@@ -21,7 +21,7 @@ import (
 	"airtide/internal/sys/pidns"
 )
 
-// Attach says by which program type the hooks are attached.
+// Attach is the program type by which the hooks are attached.
 type Attach string
 
 // The ways to attach.
@@ -32,7 +32,7 @@ const (
 	AttachRawTP   Attach = "raw_tp"         // a copy of each socket
 )
 
-// Options say what to observe.
+// Options select the flows and their density.
 type Options struct {
 	Filter  filter.Filter
 	Density filter.Density
@@ -78,7 +78,7 @@ const (
 	batchRows = 4096
 )
 
-// ErrNoBTF says that the kernel's types are not known.
+// ErrNoBTF means that the kernel's types are not known.
 var ErrNoBTF = errors.New("the kernel exposes no BTF (/sys/kernel/btf/vmlinux)")
 
 // loaded holds the kernel's objects of a source.
@@ -131,7 +131,7 @@ func load(o Options) (*loaded, error) {
 			return l, nil
 		}
 		refused = append(refused, way.without(err))
-		// Where tp_btf is refused as well, that says what is wrong.
+		// If tp_btf is refused as well, its error names the cause.
 		if way != AttachTrusted || o.Attach == AttachTrusted {
 			why.add(way, err)
 		}
@@ -191,7 +191,7 @@ func loadEither(way Attach, types *btf.Spec, o Options) (*loaded, error) {
 	return l, nil
 }
 
-// without says what it costs that the kernel refused a way to attach.
+// without describes the cost of a way to attach that the kernel refused.
 func (a Attach) without(refusal error) string {
 	if a == AttachTrusted {
 		return string(a) + ": each record costs more (kernel 6.9 has it)" // older ones refuse it as a wrong program
@@ -210,7 +210,7 @@ func (needsRoot) Error() string {
 // Is makes it an os.ErrPermission.
 func (needsRoot) Is(target error) bool { return target == os.ErrPermission }
 
-// explain adds what a user can do about the usual refusals.
+// explain adds a remedy to the usual refusals.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, os.ErrPermission) && os.Geteuid() != 0:
@@ -297,8 +297,8 @@ func (l *loaded) choose(o Options) (map[string]hook, error) {
 	return wanted, nil
 }
 
-// specialise sets the sizes and constants of the programs for this kernel, and notes what the
-// kernel does not tell.
+// specialise sets the sizes and constants of the programs for this kernel, and notes the parts that
+// the kernel lacks.
 func (l *loaded) specialise(spec *ebpf.CollectionSpec, o Options) (sizes ringSizes, err error) {
 	private, undescribed := resolvePrivate(l.types)
 	l.private = private

@@ -49,7 +49,7 @@ func (s *Source) Close() error {
 	return s.loaded.Close()
 }
 
-// Description says how the source observes and what this kernel lacks.
+// Description names the source's way to observe and the parts that this kernel lacks.
 func (s *Source) Description() string {
 	return fmt.Sprintf("bpf (%s, per ACK)%s", s.loaded.attach, describeMissing(s.loaded.missing))
 }
@@ -61,8 +61,8 @@ func (s *Source) HZ() int { return s.loaded.hz }
 // so a killed recording loses at most slowTime + maxDrain, under a second.
 const slowTime = 750 * time.Millisecond
 
-// Run delivers to the sink until the context ends, then drains what the kernel has recorded and
-// returns nil. An error of the sink ends it.
+// Run delivers to the sink until the context ends, then drains the rings and returns nil. An error
+// of the sink ends it.
 func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 	batchTime := s.options.BatchTime
 	if batchTime <= 0 {

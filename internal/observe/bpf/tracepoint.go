@@ -10,7 +10,7 @@ import (
 type Tracepoint struct {
 	Name  string
 	Since string // the first kernel that has it
-	// Without says what is lost when the kernel lacks it; "" when nothing works without it.
+	// Without describes the loss if the kernel lacks it. It is "" if nothing works without it.
 	Without string
 }
 

@@ -13,9 +13,8 @@ import (
 // walkProgram announces the sockets that are there already. iter/tcp needs kernel 5.9.
 const walkProgram = "walk_sockets"
 
-// walkAll walks the sockets of every network namespace that can be found. It returns what could not
-// be seen, for the description; nothing of it is fatal, since each flow is also found at its next
-// segment.
+// walkAll walks the sockets of every network namespace that can be found. It returns the missing
+// parts for the description. None is fatal, since each flow is also found at its next segment.
 func walkAll(prog *ebpf.Program) (missing []string) {
 	list, _, err := owner.ListNetNS()
 	if err != nil {

@@ -219,7 +219,7 @@ func (c *comparison) windows() {
 	}
 }
 
-// closeReason says why a flow ended, as far as its last known state tells.
+// closeReason returns the reason of a flow's end, as far as its last known state shows.
 func closeReason(state int64, timeWait bool) tcp.Reason {
 	switch tcp.State(state) {
 	case tcp.StateFinWait1, tcp.StateFinWait2, tcp.StateClosing:

@@ -50,7 +50,7 @@ func (s *Source) take(sp *space, timeNs int64, msg []byte) error {
 	return s.observe(fl, timeNs, a)
 }
 
-// errNoCgroups says that a filter cannot be applied.
+// errNoCgroups means that a filter cannot be applied.
 var errNoCgroups = errors.New(
 	"filter by cgroup: this kernel's inet_diag does not tell the cgroup of a socket (Linux 5.8 and newer with " +
 		"CONFIG_SOCK_CGROUP_DATA do)",
@@ -92,7 +92,7 @@ func (s *Source) findCgroup(fl *flow) bool {
 	return fl.CgroupPath != ""
 }
 
-// observe makes a sample of the socket and finds what has happened since the last one.
+// observe makes a sample of the socket and finds the events since the last one.
 func (s *Source) observe(fl *flow, timeNs int64, a *answer) error {
 	fl.held = a.inode != 0
 	renewed := false

@@ -28,7 +28,7 @@ const (
 	failuresInARow = 20
 )
 
-// Options says what is observed and how often.
+// Options selects the observed sockets and the interval.
 type Options struct {
 	Interval time.Duration // between polls; 0 means DefaultInterval
 	// Filter picks flows. When it names network namespaces exactly those are polled (others than
@@ -42,7 +42,7 @@ type Options struct {
 	NoOwners bool
 }
 
-// Stats counts what a Source has done.
+// Stats counts the work of a Source.
 type Stats struct {
 	Polls      uint64        // polls of all namespaces
 	Skipped    uint64        // polls that were due but left out, to stay below half a processor or for want of one
@@ -94,7 +94,7 @@ type Source struct {
 	comparison comparison
 }
 
-// New opens the netlink sockets, so that what is missing shows here. Run or Close must follow.
+// New opens the netlink sockets, so a missing part shows here. Run or Close must follow.
 func New(o Options) (*Source, error) {
 	if o.Interval == 0 {
 		o.Interval = DefaultInterval
@@ -157,7 +157,7 @@ func (s *Source) Stats() Stats {
 	return s.stats.s
 }
 
-// Description says in a line what this source is and how well it keeps up. It may be called from
+// Description describes in a line this source and how well it keeps up. It may be called from
 // any goroutine.
 func (s *Source) Description() string {
 	st := s.Stats()
@@ -181,8 +181,8 @@ func (s *Source) Description() string {
 
 // Run polls until ctx ends, then polls once more, ends every flow with tcp.ReasonStillOpen and
 // returns nil. All calls of the sink come from the calling goroutine. A poll never starts sooner
-// after the last one than that one took, so polling costs at most half a processor; what is left
-// out for it is counted.
+// after the last one than that one took, so polling costs at most half a processor. Skipped
+// polls are counted.
 func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 	defer s.Close()
 	s.sink = sink
@@ -220,7 +220,7 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 	}
 }
 
-// schedule says when the next poll is due and counts those that it leaves out.
+// schedule returns the time of the next poll and counts skipped polls.
 func (s *Source) schedule(due, start, end time.Time) time.Time {
 	took := end.Sub(start)
 	next := due.Add(s.options.Interval)

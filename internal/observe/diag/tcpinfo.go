@@ -20,7 +20,7 @@ type infoField struct {
 	since  string // first kernel version
 }
 
-// unset says which values of the kernel mean that there is none.
+// unset selects the kernel's values that mean "none".
 type unset uint8
 
 const (
@@ -126,8 +126,8 @@ func (u unset) matches(v int64, size int) bool {
 	return false
 }
 
-// fill reads what a tells into r. What depends on earlier samples (the stream offsets) is not
-// filled here.
+// fill reads the values of a into r. It does not fill the stream offsets, which depend on earlier
+// samples.
 func (r *row) fill(a *answer) {
 	*r = absentRow
 	for i := range infoFields {
@@ -184,7 +184,7 @@ func (r *row) fillBBR(b []byte) {
 	r[tcp.BBRCwndGainPct] = int64(binary.NativeEndian.Uint32(b[16:])) * 100 / 256
 }
 
-// streams keeps what is needed to place a flow's stream offsets.
+// streams keeps the values that place a flow's stream offsets.
 type streams struct {
 	extra               int64 // SYN and FIN that bytes_acked counts and bytes_sent does not
 	sent, written, read int64

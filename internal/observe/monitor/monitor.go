@@ -36,7 +36,7 @@ func ParseKind(s string) (Kind, error) {
 	return "", fmt.Errorf("source %q: want auto, bpf or diag", s)
 }
 
-// Options say what to observe and how.
+// Options select the flows and the way to observe them.
 type Options struct {
 	Source  Kind
 	Filter  filter.Filter
@@ -68,7 +68,7 @@ type Source interface {
 	// Run returns nil when the context has ended and everything has been delivered, or the first
 	// error.
 	Run(ctx context.Context, sink tcp.Sink) error
-	// Description is one line for people: which source, how attached, what is missing.
+	// Description is one line for people: the source, its attachment and the missing parts.
 	Description() string
 	Close() error
 }
@@ -120,7 +120,7 @@ func Open(o Options) (*Opened, error) {
 	return fallback, nil
 }
 
-// neither says in one line why no source could be opened, and once what is wrong with both.
+// neither gives the reasons why no source could be opened, in one line. A common one appears once.
 func neither(bpfErr, diagErr error) error {
 	cause := errors.Unwrap(bpfErr)
 	if other := errors.Unwrap(diagErr); cause != nil && other != nil && cause.Error() == other.Error() {
@@ -167,8 +167,8 @@ func openDiag(o Options) (*Opened, error) {
 	return &Opened{Source: &polled{s, o.Density.Mode}, Kind: Diag, Interval: s.Interval()}, nil
 }
 
-// polled is the diag source with the density applied: it polls all flows alike, so what is not to
-// be sampled is left out here.
+// polled is the diag source with the density applied. The source polls all flows alike, so polled
+// drops the samples that the density leaves out.
 type polled struct {
 	*diag.Source
 	mode filter.Mode

@@ -48,7 +48,7 @@ func steady(after time.Duration, fields map[tcp.Field]int64) *tcp.Sample {
 	return s
 }
 
-// passing says which of the samples are let through, each being a poll's.
+// passing returns the samples that are let through. Each is a poll's.
 func passing(t *testing.T, samples ...*tcp.Sample) (passed []bool) {
 	t.Helper()
 	k := &kept{rows: map[tcp.FlowID]int{}}

@@ -28,7 +28,7 @@ func (o *owned) Flow(f *tcp.Flow) error {
 	return nil
 }
 
-// of says how many flows there are, and how many have this process as their owner.
+// of counts the flows, and those that this process owns.
 func (o *owned) of(pid uint32) (flows, have int) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()

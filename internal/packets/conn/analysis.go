@@ -10,7 +10,7 @@ import (
 	"airtide/internal/packets/read"
 )
 
-// Options choose what an analysis delivers.
+// Options choose the results of an analysis.
 type Options struct {
 	// Done, if not nil, is called with each connection once it has ended, and at the end of the
 	// capture with all others. The order is the same in every run.
@@ -38,7 +38,7 @@ type Observer interface {
 	Step(*Connection, *Step) error
 }
 
-// Totals tells about the whole capture.
+// Totals holds counts of the whole capture.
 type Totals struct {
 	decode.Counts
 	Connections uint64 `json:"connections"`

@@ -20,8 +20,8 @@ func (c *connection) ending(s *decode.Segment, sender *side, from int) {
 	}
 }
 
-// segmentBytes is the data of a full segment to an end: what its SYN asked for, or the largest that
-// was seen, if no offload made it longer.
+// segmentBytes is the data of a full segment to an end: the MSS of its SYN, or the largest that was
+// seen, if no offload made it longer.
 func segmentBytes(d, r *side) float64 {
 	if r.Offer != nil && r.Offer.MSS > 0 {
 		mss := r.Offer.MSS
@@ -41,7 +41,7 @@ func segmentBytes(d, r *side) float64 {
 
 func (o *Offer) hasTimestamps() bool { return o != nil && o.Timestamps != nil && *o.Timestamps }
 
-// finish makes the report of a connection and frees what only the analysis needs.
+// finish makes the report of a connection and frees the state of the analysis.
 func (c *connection) finish(step *Step) *Connection {
 	for i := range c.sides {
 		d, r := &c.sides[i], &c.sides[1-i]
@@ -67,7 +67,7 @@ func (c *connection) finish(step *Step) *Connection {
 	return &c.Connection
 }
 
-// describeHandshake tells which packets of the handshake were captured.
+// describeHandshake describes the captured packets of the handshake.
 func (c *connection) describeHandshake() {
 	report := &c.Connection
 	client, server := &c.sides[0], &c.sides[1]
@@ -81,7 +81,7 @@ func (c *connection) describeHandshake() {
 	}
 }
 
-// describeEnd tells how the connection ended.
+// describeEnd describes the end of the connection.
 func (c *connection) describeEnd() {
 	report := &c.Connection
 	client, server := &c.sides[0], &c.sides[1]

@@ -14,7 +14,7 @@ type Connection struct {
 	// packet.
 	Client netip.AddrPort `json:"client"`
 	Server netip.AddrPort `json:"server"`
-	// Handshake tells which parts were captured: full, partial or none.
+	// Handshake names the captured part: full, partial or none.
 	Handshake string `json:"handshake"`
 	// Near is the end at which the capture was taken, by the times of the handshake: client,
 	// server, between, or empty if unknown.
@@ -22,7 +22,7 @@ type Connection struct {
 	// HandshakeUs is the time from the last SYN to the ACK of the SYN-ACK; zero if it was not
 	// captured.
 	HandshakeUs float64 `json:"handshake_us,omitempty"`
-	// End tells how it ended: fin, reset, refused, no_answer, half_closed or open.
+	// End is its end: fin, reset, refused, no_answer, half_closed or open.
 	End string `json:"end"`
 	// EndBy is the end that sent the first FIN or RST: client or server.
 	EndBy string `json:"end_by,omitempty"`

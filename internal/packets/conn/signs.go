@@ -66,7 +66,7 @@ func (d *side) count(signs Signs) {
 	}
 }
 
-// signsOf recognises what Wireshark calls the analysis flags.
+// signsOf recognises Wireshark's analysis flags.
 func (c *connection) signsOf(s *decode.Segment, sender, receiver *side) (signs Signs) {
 	if sender.probes(s, receiver) {
 		signs = ZeroWindowProbe

@@ -1,6 +1,6 @@
 // Package decode finds the TCP segment in a captured packet. It reads the usual kinds of links from
 // Ethernet to 802.11 and PPP, and looks into tunnels: PPPoE, MPLS, GRE, IP in IP, VXLAN, Geneve,
-// GTP-U and others. It joins IP fragments, and names what it does not read.
+// GTP-U and others. It joins IP fragments, and names the kinds of unread packets.
 package decode
 
 import (
@@ -70,7 +70,7 @@ type Segment struct {
 	MPTCPSignal bool
 }
 
-// Counts tells what the packets of a capture were.
+// Counts counts the packets of a capture by kind.
 type Counts struct {
 	Packets   uint64 `json:"packets"`
 	TCP       uint64 `json:"tcp_packets"`

@@ -59,7 +59,7 @@ const (
 // fixed are the links with a header of one size.
 var fixed = map[read.LinkType]struct {
 	size int
-	// kind is the place of an EtherType in the header; without one, what follows is of form next.
+	// kind is the place of an EtherType in the header; without one, the rest is of form next.
 	kind int
 	next form
 }{

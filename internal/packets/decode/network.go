@@ -113,7 +113,7 @@ func carries(protocol uint8) bool {
 	return false
 }
 
-// transport reads what follows an IP header.
+// transport reads the packet behind an IP header.
 func (d *Decoder) transport(protocol uint8, b []byte, rest int, a *addresses, s *Segment) bool {
 	if protocol == protocolAH {
 		if d.short(b, rest, 12) {

@@ -130,7 +130,7 @@ func (d *Decoder) gre(b []byte, rest int, s *Segment) bool {
 	return d.greKind(kind, flags&number != 0, b, rest, s)
 }
 
-// greKind reads what GRE holds.
+// greKind reads the content of GRE.
 func (d *Decoder) greKind(kind uint16, numbered bool, b []byte, rest int, s *Segment) bool {
 	const (
 		wccp      = 0x883e

@@ -193,7 +193,7 @@ type Connection struct {
 	Flow       tcp.FlowID     `json:"flow"`       // ID in the recording
 	Local      netip.AddrPort `json:"local"`      // the recorded end
 	Remote     netip.AddrPort `json:"remote"`
-	// AlignedBy tells how the offset was found: acks compares times of the same acknowledged bytes;
+	// AlignedBy is the source of the offset: acks compares times of the same acknowledged bytes;
 	// clock takes both clocks as equal.
 	AlignedBy string `json:"aligned_by"`
 	// OffsetNs is a time of the recording minus the same time of the capture. The 5th percentile of

@@ -149,8 +149,8 @@ func (r *Reader) unpack(head []byte, in io.Reader) (io.Reader, error) {
 	return in, nil
 }
 
-// expanded is the stream of a zstd decoder. It refuses what needs much memory or expands without
-// end, and says what to do.
+// expanded is the stream of a zstd decoder. It refuses input that needs much memory or expands
+// without end, and its error names a remedy.
 type expanded struct {
 	in    io.Reader
 	bytes int64

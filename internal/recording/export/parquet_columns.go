@@ -109,7 +109,7 @@ func fillField(f tcp.Field, column int) func([]parquet.Value, *tcp.Batch, int) {
 	}
 }
 
-// isNarrow says that 32 bits hold the field, which pandas and DuckDB then need not widen.
+// isNarrow reports whether 32 bits hold the field. pandas and DuckDB then need not widen it.
 func isNarrow(f tcp.Field) bool {
 	k := f.Info().Kind
 	return k == tcp.Enum || k == tcp.Flag

@@ -38,7 +38,7 @@ type Options struct {
 	// unless All is set.
 	Command []string
 	All     bool
-	// OutputToError sends what the command prints to standard output to standard error.
+	// OutputToError sends the command's standard output to standard error.
 	OutputToError bool
 	// OmitArguments keeps only the command's name in the recording: its arguments may be secret.
 	OmitArguments bool
@@ -207,7 +207,7 @@ func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.
 }
 
 // result sums up a recording that ended with an error, or nil. After an error of the writer it
-// counts what is in the file.
+// counts the content of the file.
 func (s *session) result(source string, err error) (*Result, error) {
 	r := &Result{
 		Path: s.options.Path, Source: source, DurationS: time.Since(s.started).Seconds(), Flows: s.flows,

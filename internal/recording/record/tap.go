@@ -107,7 +107,7 @@ func (t *Tap) fail(err error) {
 }
 
 // State returns the file of the present or the last recording ("" before the first), whether a
-// recording is under way, and why the last one failed. It writes down what has come.
+// recording is under way, and the last one's error. It writes the received data first.
 func (t *Tap) State() (path string, on bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

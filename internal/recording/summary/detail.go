@@ -83,7 +83,7 @@ func (r *Report) WriteFlow(w io.Writer, id tcp.FlowID, o TextOptions) error {
 	return out.Flush()
 }
 
-// choice says which flows there are.
+// choice describes the chosen flows.
 func (r *Report) choice() string {
 	if len(r.Flows) == 0 {
 		return "the recording has none"
@@ -103,7 +103,7 @@ func orAbsent(s string) string {
 	return s
 }
 
-// write writes what flows and totals have in common, a line for each subject.
+// write writes the lines that flows and totals share, one for each subject.
 func (g *Figures) write(out io.Writer, o TextOptions) {
 	field := func(name, value string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", name)), value) }
 	direction := func(name string, bytes *int64, rate, peak *float64) {

@@ -73,7 +73,7 @@ func Columns() []Column {
 // leastEndpoint is the width of a part of an address, and a port.
 const leastEndpoint = 11
 
-// WriteTotals writes what all flows have in common.
+// WriteTotals writes the totals of all flows.
 func (r *Report) WriteTotals(w io.Writer, o TextOptions) error {
 	out := bufio.NewWriter(w)
 	r.Totals.write(out, o)

@@ -64,7 +64,7 @@ type Outputs struct {
 	// measured.
 	Send    []SendBound    `json:"send"`
 	Receive []ReceiveBound `json:"receive"`
-	// Reason says why nothing is bounded; "" if bounds are in force.
+	// Reason is the reason why nothing is bounded; "" if bounds are in force.
 	Reason string `json:"reason,omitempty"`
 	// Report is the next report. The caller fills in the access point and the address families.
 	Report message.Report `json:"report"`

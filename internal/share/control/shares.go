@@ -151,7 +151,7 @@ func (c *ShareController) ResetCorrection() {
 	}
 }
 
-// LongerPath resets the correction and forgets the wire: what looked like its queue was the path.
+// LongerPath resets the correction and forgets the wire: the longer path looked like its queue.
 // Peers that found the same at the same time say so only in their next reports.
 func (c *ShareController) LongerPath() {
 	c.ResetCorrection()
@@ -159,7 +159,7 @@ func (c *ShareController) LongerPath() {
 	c.suspectFor = 0
 }
 
-// NewSender tells that a terminal joined that already sends. The wire's capacity was found without
+// NewSender notes that a terminal joined that already sends. The wire's capacity was found without
 // it, so it is forgotten.
 func (c *ShareController) NewSender() { c.wire.forget() }
 

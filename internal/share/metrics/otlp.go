@@ -58,7 +58,7 @@ func Export(collector, version string, look Look, notice func(string)) (*Exporte
 	}
 	e, last := &Exporter{}, ""
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		if text := err.Error(); text != last && !e.closing.Load() { // then what was on its way is given up
+		if text := err.Error(); text != last && !e.closing.Load() { // a closing exporter gives up its requests
 			last = text
 			notice("exporting metrics: " + text)
 		}

@@ -131,7 +131,7 @@ func (f *Sampler) Event(e *tcp.Event) error {
 	return nil
 }
 
-// Lost does nothing, because the next sample contains what a lost one counted.
+// Lost does nothing, because the next sample contains the counts of a lost one.
 func (f *Sampler) Lost(*tcp.Loss) error { return nil }
 
 // Drain returns the activity since the last call. nowNs is CLOCK_MONOTONIC.

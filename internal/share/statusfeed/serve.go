@@ -56,7 +56,7 @@ func serve(ctx context.Context, cell cellkey.Tag, tap *Feed) (*Server, error) {
 		return nil, err
 	}
 	defer unlock()
-	others, err := find() // removes what is left of those that were killed
+	others, err := find() // removes the remains of killed agents
 	if err != nil {
 		return nil, err
 	}

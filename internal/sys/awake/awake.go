@@ -20,7 +20,7 @@ const (
 	driver = "/sys/devices/system/cpu/cpuidle/current_driver"
 )
 
-// ErrNoEffect says that this kernel has no driver that could keep processors from sleeping.
+// ErrNoEffect means that this kernel has no driver that could keep processors from sleeping.
 var ErrNoEffect = errors.New("the kernel has no cpuidle driver")
 
 // Keep keeps all processors awake until the result is closed, or the process ends. It needs root

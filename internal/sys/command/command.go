@@ -83,7 +83,7 @@ func Status(state *os.ProcessState) int {
 	return state.ExitCode()
 }
 
-// ExitError says that a command ended with another status than 0.
+// ExitError means that a command ended with another status than 0.
 type ExitError struct {
 	Name string // name of the command
 	Code int

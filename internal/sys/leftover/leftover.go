@@ -1,4 +1,4 @@
-// Package leftover removes what killed processes could not remove. Such files are named by a prefix
+// Package leftover removes the remains of killed processes. Such files are named by a prefix
 // and their owner: PREFIX1234 or PREFIX1234-more. Outside of the first PID namespace the name has
 // that namespace, too: PREFIX1234.4026532567-more. In another PID namespace, the id may be that of
 // another process, or of none.

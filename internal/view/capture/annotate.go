@@ -91,7 +91,7 @@ func (v *Viewer) copyTo(ctx context.Context, c *Capture, n *Notes, w io.Writer) 
 		c.Report(damage)
 }
 
-// noneShared says that a capture and a recording share no connection.
+// noneShared means that a capture and a recording share no connection.
 func (v *Viewer) noneShared() error {
 	return fmt.Errorf("%s has none of the connections of %s at their times", v.Recording, v.Path)
 }

@@ -133,7 +133,7 @@ func (v *Viewer) JoinText(ctx context.Context, flows *join.Recording) error {
 // maxNotes bounds the notes below the table.
 const maxNotes = 5
 
-// differing tells why both files count other retransmissions of an end, or nothing.
+// differing gives the reason why the files differ in retransmissions of an end, or nothing.
 func differing(x *join.Connection) string {
 	captured, recorded := x.CapturedRetransmissions, x.RecordedRetransmissions
 	if captured == recorded {

@@ -92,7 +92,7 @@ func late(d *conn.Direction) string {
 	return fmt.Sprint(d.LateSegments)
 }
 
-// notes tells about packets that were not analysed.
+// notes describes the packets that were not analysed.
 func (v *Viewer) notes(totals conn.Totals) (all []string) {
 	add := func(n uint64, noun, text string) {
 		if n > 0 {
@@ -142,7 +142,7 @@ func kinds(unread []decode.Unread, links bool) string {
 	return ": " + strings.Join(names, ", ")
 }
 
-// forgotten tells how many connections were ended early, or nothing.
+// forgotten gives the number of connections that were ended early, or nothing.
 func (v *Viewer) forgotten(totals conn.Totals) string {
 	if totals.Forgotten == 0 {
 		return ""

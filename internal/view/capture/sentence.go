@@ -49,7 +49,7 @@ func (s *sum) add(c *conn.Connection) {
 	}
 }
 
-// sentence says what a capture holds, where it was taken, and the problems that it shows.
+// sentence describes the content of a capture, its place, and the problems that it shows.
 func (s *sum) sentence(totals conn.Totals) string {
 	parts := []string{fmt.Sprintf("%s in %s, %s of data", units.Count(totals.Connections, "connection"),
 		seconds(max(0, totals.LastNs-totals.FirstNs)), units.Size(s.dataBytes).Short())}

@@ -33,7 +33,7 @@ type Viewer struct {
 	sum     sum
 }
 
-// MissingError says that a capture lacks a connection.
+// MissingError means that a capture lacks a connection.
 type MissingError struct {
 	Path             string
 	Number, Existing uint64
@@ -51,7 +51,7 @@ func (v *Viewer) missing(totals conn.Totals) error {
 	return &MissingError{v.Path, v.Number, totals.Connections}
 }
 
-// ErrReadTwice says that a figure of a capture in a pipe needs a connection: to find the largest
+// ErrReadTwice means that a figure of a capture in a pipe needs a connection: to find the largest
 // one, the capture is read twice.
 var ErrReadTwice = errors.New("standard input is read once: choose a connection with --connection")
 

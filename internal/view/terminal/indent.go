@@ -7,8 +7,8 @@ import (
 	"airtide/internal/units"
 )
 
-// indenter indents encoded JSON as json.Indent does, without a copy of the whole. It escapes what a
-// terminal could obey.
+// indenter indents encoded JSON as json.Indent does, without a copy of the whole. It escapes the
+// characters that a terminal could obey.
 type indenter struct{ out io.Writer }
 
 func (i indenter) Write(text []byte) (int, error) {

@@ -10,7 +10,7 @@ import (
 	"airtide/internal/units"
 )
 
-// Control sequences of ECMA-48: erase the line; move to the top left and erase what follows.
+// Control sequences of ECMA-48: erase the line; move to the top left and erase the rest.
 const (
 	eraseLine  = "\r\x1b[K"
 	clearBelow = "\x1b[H\x1b[J"

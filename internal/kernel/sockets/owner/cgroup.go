@@ -113,7 +113,7 @@ func (c *Cgroups) Path(id uint64) (string, bool) {
 func (c *Cgroups) path(id uint64) (string, bool) {
 	p, ok := c.byID[id]
 	if !ok && id != 0 && time.Now().After(c.nextWalk) {
-		_ = c.walk() // the mount has gone: what was seen is all there is
+		_ = c.walk() // fails if the mount is gone: then only the known ones are found
 		p, ok = c.byID[id]
 	}
 	return p, ok
