@@ -1,4 +1,4 @@
-// Package benchbpf tells benchmarks what the kernel's statistics say of BPF programs.
+// Package benchbpf reads the kernel's statistics of BPF programs for benchmarks.
 package benchbpf
 
 import (

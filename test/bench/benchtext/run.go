@@ -9,7 +9,7 @@ import (
 )
 
 // Run runs a benchmark and ends the process with status 1 when it fails. An interrupt ends the
-// context, so that what was set up is taken down.
+// context, so the benchmark removes its setup.
 func Run(name string, benchmark func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := benchmark(ctx)

@@ -1,6 +1,6 @@
 // Command cell measures the emulated cell: throughput, processor time and lateness with real TCP,
-// side by side with a token bucket on a veth pair, and prints what docs/results/performance.md
-// says.
+// side by side with a token bucket on a veth pair, and prints the figures of
+// docs/results/performance.md.
 package main
 
 import (

@@ -45,7 +45,7 @@ func seeOwnProcesses() error {
 	return nil
 }
 
-// guestKernel is that of the guest, guestModules what it needs besides the guest's devices.
+// guestKernel is the guest's kernel. guestModules are its modules besides the guest's devices.
 const guestKernel = "6.12"
 
 var (

@@ -1,4 +1,4 @@
-// Command congestion measures what airtide's congestion controls cost beside the kernel's CUBIC:
+// Command congestion measures the cost of airtide's congestion controls beside the kernel's CUBIC:
 // the processors' time for each ACK of real transfers, in turn.
 package main
 

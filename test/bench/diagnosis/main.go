@@ -65,7 +65,7 @@ func runJudge(ctx context.Context, o *options) error {
 	return printJudged(os.Stdout, all, o.half)
 }
 
-// runRecord records what is missing in the folder.
+// runRecord makes the recordings that the folder lacks.
 func runRecord(ctx context.Context, o *options) error {
 	only, err := regexp.Compile(o.only)
 	if err != nil {

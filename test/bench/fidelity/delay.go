@@ -43,7 +43,7 @@ var delayWays = map[string]string{
 // delayGoal is in us, of the median and the 99th percentile.
 var delayGoal = [2]float64{100, 500}
 
-// delayTable prints what BenchmarkDelay reports, and holds it against the goal.
+// delayTable prints the results of BenchmarkDelay, and compares them with the goal.
 func delayTable(w io.Writer, out string, v *verdicts) {
 	runs, names := map[string]map[string][]float64{}, []string(nil)
 	for line := range strings.Lines(out) {

@@ -1,5 +1,5 @@
 // Command fidelity holds the emulated cell against theory, an independent simulation and the
-// papers, and prints what docs/results/fidelity.md says.
+// papers, and prints the tables of docs/results/fidelity.md.
 package main
 
 import (
@@ -48,7 +48,7 @@ func (f *fidelity) run(ctx context.Context, only string) error {
 	return errors.Join(append(errs, f.verdicts.print(os.Stdout))...)
 }
 
-// fidelity is where the parts find what they need.
+// fidelity holds the common inputs of the parts.
 type fidelity struct {
 	lab      benchlab.Lab
 	verdicts verdicts

@@ -14,7 +14,7 @@ const udpHeader = "| row | ns-3, Mbit/s | airtide, Mbit/s | deviation (spread of
 	"airtide | collided share | airtime of the stations / of the access point | its backlog, packets | rates of the " +
 	"stations | their shares from ns-3's at most |"
 
-// goTest runs tests and returns what they log.
+// goTest runs tests and returns their log.
 func goTest(ctx context.Context, pkg, run string) (string, error) {
 	c := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", run, pkg)
 	var out bytes.Buffer
@@ -40,7 +40,7 @@ func rows(pkg, run string, header ...string) func(context.Context) error {
 	}
 }
 
-// passes says which tests pass.
+// passes lists the tests that pass.
 func passes(pkg, run string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		out, err := goTest(ctx, pkg, run)

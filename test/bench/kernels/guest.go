@@ -50,7 +50,7 @@ const (
 // memoryMB is a guest's: its programs lie in it.
 const memoryMB = 1500
 
-// fetch gets what of Debian's a guest is made of: its kernel and the file of its busybox.
+// fetch gets a guest's parts from Debian: its kernel and the file of its busybox.
 func (g guest) fetch(ctx context.Context) (kernel vm.Kernel, busybox string, err error) {
 	kernel, err = vm.FetchFor(ctx, g.version, g.architecture)
 	if err != nil {

@@ -113,7 +113,7 @@ func printPaths(ctx context.Context, name string) error {
 	return err
 }
 
-// try builds what the guests need and runs them.
+// try builds the guests' programs and runs the guests.
 func try(ctx context.Context, s settings, chosen []guest) ([]*result, error) {
 	results := make([]*result, len(chosen))
 	built := map[string]programs{}

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// part is a row of the table: what airtide does, and from which kernel on.
+// part is a row of the table: a feature of airtide, and its oldest kernel.
 type part struct {
 	name string
 	// since is the first kernel that offers it, empty for all that are tried; refused is tried on

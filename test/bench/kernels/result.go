@@ -56,7 +56,7 @@ func (r *result) summary() string {
 	return fmt.Sprintf("done, with %.0f s of the processors", r.seconds)
 }
 
-// reason is the line of many that says what is wrong.
+// reason matches the line of an output that names the error.
 var reason = regexp.MustCompile(`(?im)^.*(\berror:|\bfatal\b|not found|no such file).*$`)
 
 // note keeps the first line of a text, and of its other lines the first that gives a reason.
@@ -161,7 +161,7 @@ const (
 	failedText = "**FAILED**"
 )
 
-// tryPart tries a part where the kernel has what it needs, and elsewhere that it is refused.
+// tryPart tries a part if the kernel supports it. Otherwise it tests that the part is refused.
 func (r *result) tryPart(ctx context.Context, g *vm.Guest, log *os.File, p part) cell {
 	fmt.Fprintf(log, "\n## %s\n", p.name)
 	offered := p.since == "" || atLeast(g.Release, p.since)

@@ -1,4 +1,4 @@
-// Command monitor measures what observing TCP per ACK costs, side by side in one run: nothing,
+// Command monitor measures the cost of observing TCP per ACK, side by side in one run: nothing,
 // airtide record, bpftrace, perf record and ss, interleaved and repeated, on real iperf3 traffic
 // over a veth pair between two namespaces. It prints Markdown tables for
 // docs/results/performance.md. It needs root, and iperf3, bpftrace, perf and ss.

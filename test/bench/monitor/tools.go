@@ -35,11 +35,11 @@ type tool struct {
 	output  string
 	// settle is how long it needs until it observes.
 	settle time.Duration
-	// perSegment says that it looks at each segment, so that its cost is told per segment.
+	// perSegment means that it looks at each segment. Its cost is then printed per segment.
 	perSegment bool
-	// countsMissed says that it counts the records that were never made.
+	// countsMissed means that it counts the records that were never made.
 	countsMissed bool
-	// read finds out what became of its records. stdout is the tool's own.
+	// read counts its records. stdout is the tool's own.
 	read func(output string, stdout []byte) (account, error)
 }
 
@@ -50,7 +50,7 @@ type account struct {
 	missed  uint64 // never made: the kernel leaves out a program that is running already on that processor
 }
 
-// bpftraceProgram prints what tcp:tcp_probe offers of the fields that a sample has.
+// bpftraceProgram prints the fields of a sample that tcp:tcp_probe offers.
 const bpftraceProgram = `tracepoint:tcp:tcp_probe {
 	printf("%lld %d %d %d %d %u %u %u %u %u %u %u %llu\n", nsecs, args->family, args->sport, args->dport,
 		args->data_len,

@@ -111,7 +111,7 @@ const (
 	tableEnd   = "<!-- packets end -->\n"
 )
 
-// measure runs a program and returns what it printed.
+// measure runs a program and returns its cost and output.
 func measure(ctx context.Context, command ...string) (cost, []byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	var out, complaints bytes.Buffer

@@ -1,5 +1,5 @@
-// Command share simulates cells of many terminals that share, and prints what
-// docs/results/share-scale.md says.
+// Command share simulates cells of many terminals that share, and prints the tables
+// of docs/results/share-scale.md.
 package main
 
 import (
