@@ -1,5 +1,5 @@
-// The turns command shows in virtual time what taking turns could gain for terminals whose airtime
-// is equal by default: the cell of Matsuno et al. 2021 with A-MPDUs of 1 ms.
+// The turns command shows in virtual time the possible gain of taking turns, for terminals with
+// equal airtime by default: the cell of Matsuno et al. 2021 with A-MPDUs of 1 ms.
 //
 //	go run ./test/bench/turns -page docs/results/share-turns.md
 package main
