@@ -34,7 +34,7 @@ type loop struct {
 	withoutPwait2 bool
 	held          []*port // not read because their station's queue is full
 	dirty         []*port // with gathered packets
-	refusing      []*port // whose device refuses packets
+	refusing      []*port // ports with a device that refuses packets
 	spare         slot    // takes a packet when the pool is empty
 	buffer        []byte  // a super-packet
 	iov           [maxGather]unix.Iovec

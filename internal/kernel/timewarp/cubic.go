@@ -17,7 +17,7 @@ const cubicName = "timewarp_cubic"
 
 // scaledCubic holds the values needed to undo it.
 type scaledCubic struct {
-	NetNS uint32 `json:"netns"` // whose new connections use it
+	NetNS uint32 `json:"netns"` // inode of the namespace that uses it for new connections
 	// Before is the congestion control that they had before.
 	Before string `json:"before"`
 }

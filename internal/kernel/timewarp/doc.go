@@ -7,7 +7,7 @@
 // - finding a module built for this kernel and from these sources: file.go, sources.go
 // - reading the state of the kernel and the module: kernel.go, status.go
 // - loading, selecting the clock source, setting N, and undoing it: load.go, undo.go
-// - TCP, whose timeouts and window have to follow N: tcp.go, initial_rto.go, cubic.go
+// - TCP: its timeouts and window have to follow N: tcp.go, initial_rto.go, cubic.go
 // - the kernel's watchdogs, which count warped seconds: watchdogs.go
 // - the state for an undo after a crash, and the lock that shows a running process: state.go
 // - the process that undoes everything if airtide is killed: guardian.go

@@ -52,7 +52,7 @@ type Options struct {
 	Drain time.Duration
 	// BatchTime is how long samples wait for their batch to fill; 0 means DefaultBatchTime.
 	BatchTime time.Duration
-	// NoOwners leaves out whose the sockets are. It is not for a filter by process.
+	// NoOwners leaves out the owners of the sockets. It is not for a filter by process.
 	NoOwners bool
 	// Aliases finds names under which congestion controls with another's private state are loaded:
 	// "fair" is "cubic_rtt".

@@ -38,7 +38,7 @@ type Options struct {
 	// root), new ones within a second.
 	AllNamespaces bool
 	BatchRows     int // most samples per batch; 0 means 1000
-	// NoOwners leaves out whose the sockets are. It is not for a filter by process.
+	// NoOwners leaves out the owners of the sockets. It is not for a filter by process.
 	NoOwners bool
 }
 

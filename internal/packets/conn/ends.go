@@ -24,7 +24,7 @@ func plain(a netip.AddrPort) netip.AddrPort {
 // Flows finds the flows of a recording by their ends. Their values are of any kind.
 type Flows[T any] struct {
 	byEnds map[Ends]*[]begun[T]
-	mixed  map[Ends]bool // those whose flows are not in the order of their times
+	mixed  map[Ends]bool // ends with flows that are not in the order of their times
 }
 
 type begun[T any] struct {

@@ -28,7 +28,7 @@ type Needs struct {
 
 // Drop gives up all other rights. A process without capabilities loses only system calls.
 func Drop(n Needs) error {
-	_, _ = time.Now().Zone() // reads the time zone, whose file may be out of reach later
+	_, _ = time.Now().Zone() // reads the time zone: its file may be out of reach later
 	kept := n.Capabilities
 	if !hasCapability(unix.CAP_BPF) {
 		kept = append(kept, beforeBPF...)
