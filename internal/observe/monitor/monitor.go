@@ -58,8 +58,8 @@ type Options struct {
 	// Drain is the time between two looks at the rings of the BPF source. With 0 it follows the
 	// load.
 	Drain time.Duration
-	// NoOwners leaves out the owners of the sockets, and with them all looks into /proc. It cannot be
-	// together with a filter by process.
+	// NoOwners leaves out the owners of the sockets, and with them all looks into /proc. It cannot
+	// be together with a filter by process.
 	NoOwners bool
 }
 
