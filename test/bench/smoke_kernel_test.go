@@ -1,6 +1,5 @@
 //go:build kernel
 
-// Package bench tests that every benchmark below it runs.
 package bench
 
 import (

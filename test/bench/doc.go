@@ -1,0 +1,2 @@
+// Package bench tests that every benchmark below it runs.
+package bench
