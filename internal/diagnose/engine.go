@@ -27,8 +27,8 @@ const (
 	// neighbours.
 	mostBins, leastBins = 512, 16
 	// MaxFlows is the number of flows that an engine judges, the first ones. With their fewest bins
-	// they need about 80 MB.
-	MaxFlows = 8192
+	// they need about 100 MB.
+	MaxFlows = 10_240
 )
 
 // Engine is a tcp.Sink.

@@ -176,7 +176,7 @@ func TestTimelineMayBeAPlotOfARecordingOrACapture(t *testing.T) {
 	if greatest != 400 {
 		t.Errorf("the greatest window is %g, want 400 of the connection with the data", greatest)
 	}
-	has(t, drawn(t, r, "packets", figure.Options{DPI: 100}), "total (packets)", "sent")
+	has(t, drawn(t, r, "packets", figure.Options{DPI: 100}), "segments (packets)", "sent")
 	if n := len(chartOf(t, r, figureNamed(t, r, "packets")).panelsOf()[0].Series[0].Data); n != 3 {
 		t.Errorf("%d packets, want the 3 of the connection with the data", n)
 	}
