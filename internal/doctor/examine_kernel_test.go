@@ -64,7 +64,7 @@ func TestFindingsAgreeWithKernelConfig(t *testing.T) {
 		"tun":               "CONFIG_TUN",
 		"network_namespace": "CONFIG_NET_NS", "qdisc_netem": "CONFIG_NET_SCH_NETEM", "qdisc_fq": "CONFIG_NET_SCH_FQ",
 		"qdisc_tbf": "CONFIG_NET_SCH_TBF", "qdisc_htb": "CONFIG_NET_SCH_HTB", "qdisc_clsact": "CONFIG_NET_SCH_INGRESS",
-		"btf": "CONFIG_DEBUG_INFO_BTF", "kprobe": "CONFIG_KPROBES", "inet_diag": "CONFIG_INET_TCP_DIAG",
+		"btf": "CONFIG_DEBUG_INFO_BTF", "inet_diag": "CONFIG_INET_TCP_DIAG",
 		"cubic": "CONFIG_TCP_CONG_CUBIC", "bbr": "CONFIG_TCP_CONG_BBR", "loadable_modules": "CONFIG_MODULES",
 	} {
 		status := statusOf(t, report, name)
@@ -294,8 +294,8 @@ func TestNobodyGetsAReport(t *testing.T) {
 	}
 	asRoot := examine(t, Options{})
 	for _, name := range []string{
-		"bpf_array_mmap", "bpf_ringbuf", "tp_btf_trusted", "raw_tp_test_run", "iter_tcp", "struct_ops_link",
-		"network_namespace", "tap", "qdisc_tbf", "fentry",
+		"bpf_array_mmap", "tp_btf_trusted", "raw_tp_test_run", "iter_tcp", "struct_ops_link",
+		"network_namespace", "tap", "qdisc_tbf",
 	} {
 		if status := statusOf(t, &report.Report, name); status != Unknown {
 			t.Errorf("%s is %s for nobody, want unknown", name, status)
