@@ -74,7 +74,7 @@ static __always_inline u8 cause_of(struct flow_state *fs, struct tcp_sock *tp)
 			else
 				expires = SK(tp).tcp_retransmit_timer.expires;
 			if ((s32)((u32)bpf_jiffies64() - (u32)expires) >= 0)
-				return CAUSE_REORDERING;
+				return CAUSE_RACK_TIMER;
 		}
 		return CAUSE_FAST;
 	}

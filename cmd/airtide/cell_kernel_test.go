@@ -153,7 +153,7 @@ func TestCellThatIsKilledLeavesNothing(t *testing.T) {
 		}
 		return true
 	})
-	socket := fmt.Sprintf("/run/airtide/cell-%d-1.sock", cmd.Process.Pid)
+	socket := fmt.Sprintf("/run/airtide/cell/cell-%d-1.sock", cmd.Process.Pid)
 	if _, err := os.Stat(socket); err != nil {
 		t.Errorf("a cell that was killed leaves its socket: %v", err)
 	}

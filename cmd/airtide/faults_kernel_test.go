@@ -98,7 +98,7 @@ func TestNoSpaceIsLeft(t *testing.T) {
 		{"export", "{recording}", "--to", "jsonl", "-o", "{full}/a.jsonl"},
 		{"export", "{recording}", "--to", "parquet", "-o", "{full}/a.parquet"},
 		{"export", "{recording}", "--to", "perfetto", "-o", "{full}/a.perfetto"},
-		{"packets", "{capture}", "--connection", "1", "--plot", "packets", "-o", "{full}/a.svg"},
+		{"packets", "plot", "{capture}", "--connection", "1", "-k", "packets", "-o", "{full}/a.svg"},
 		{"share", "key", "-o", "{full}/cell.key"},
 		{"lab", "run", "{experiment}", "--results", "{full}"},
 	} {

@@ -21,7 +21,7 @@ const (
 	monitorCauseCAUSE_RTO          monitorCause = 2
 	monitorCauseCAUSE_RTO_RECOVERY monitorCause = 3
 	monitorCauseCAUSE_TLP          monitorCause = 4
-	monitorCauseCAUSE_REORDERING   monitorCause = 5
+	monitorCauseCAUSE_RACK_TIMER   monitorCause = 5
 	monitorCauseCAUSE_SYN          monitorCause = 6
 	monitorCauseCAUSE_OTHER        monitorCause = 7
 )
