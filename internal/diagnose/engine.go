@@ -25,7 +25,8 @@ const (
 	maxBins = 1 << 17
 	// mostBins and leastBins are the limits of the bins of one flow. A flow that has more merges
 	// neighbours.
-	mostBins, leastBins = 512, 16
+	mostBins  = 512
+	leastBins = 16
 	// MaxFlows is the number of flows that an engine judges, the first ones. With their fewest bins
 	// they need about 100 MB.
 	MaxFlows = 10_240
