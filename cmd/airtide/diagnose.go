@@ -9,16 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/diagnose"
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/recording/trace"
 	"airtide/internal/view/terminal"
 )
 
 func newDiagnose(t *terminal.Terminal) *cobra.Command {
 	var (
-		source sourceFlags
-		asJSON jsonFlag
-		o      diagnoseFlags
+		observe sourceFlags
+		asJSON  jsonFlag
+		o       diagnoseFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "diagnose FILE ... | --live | -- COMMAND ...",
@@ -40,21 +40,21 @@ that the data cannot tell apart are named as such.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.json = bool(asJSON)
 			if o.live || cmd.ArgsLenAtDash() == 0 {
-				options, err := source.options()
+				options, err := observe.options()
 				if err != nil {
 					return err
 				}
 				o.monitor = options
 				return o.observe(cmd.Context(), t, args)
 			}
-			filter, err := (&recordedFlags{selectionFlags: source.selectionFlags}).filter()
+			filter, err := (&recordedFlags{selectionFlags: observe.selectionFlags}).filter()
 			if err != nil {
 				return err
 			}
 			return o.files(cmd.Context(), t, args, &filter)
 		},
 	}
-	source.register(cmd)
+	observe.register(cmd)
 	fl := cmd.Flags()
 	asJSON.register(fl, "print everything as JSON; with --live a line for each interval")
 	fl.BoolVarP(&o.all, "all", "a", false, "explain each connection, not only the largest")
@@ -71,7 +71,7 @@ type diagnoseFlags struct {
 	json, all, live    bool
 	interval, duration time.Duration
 	output             string
-	monitor            monitor.Options
+	monitor            source.Options
 }
 
 // args accepts files, or a command behind "--", or neither with --live.

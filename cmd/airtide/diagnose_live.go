@@ -29,7 +29,7 @@ func (o *diagnoseFlags) observe(ctx context.Context, t *terminal.Terminal, comma
 		})
 	}
 	result, err := record.Run(ctx, record.Options{
-		Path: o.output, Sink: live.begin, Monitor: o.monitor, Tool: version(), Duration: o.duration, Command: command,
+		Path: o.output, Sink: live.begin, Observe: o.monitor, Tool: version(), Duration: o.duration, Command: command,
 		Notice: func(line string) { t.Warnf("%s", line) },
 	})
 	stop()

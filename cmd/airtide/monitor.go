@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/recording/record"
 	"airtide/internal/sys/privilege"
 	"airtide/internal/tcp"
@@ -18,7 +18,7 @@ import (
 
 func newMonitor(t *terminal.Terminal) *cobra.Command {
 	var (
-		source             sourceFlags
+		observe            sourceFlags
 		interval           time.Duration
 		asJSON             jsonFlag
 		once, events, idle bool
@@ -57,24 +57,24 @@ the recording, as fast as possible.`,
 			}
 			o := screen.Options{
 				Interval: interval, Once: once, Events: events, Sort: order,
-				Filter: screen.Filter{Text: find, HideIdle: idle}, Chosen: source.selectionFlags.String(),
+				Filter: screen.Filter{Text: find, HideIdle: idle}, Chosen: observe.selectionFlags.String(),
 				Output: t.Out, Width: t.Width,
 			}
 			if len(args) > 0 {
-				chosen, err := (&recordedFlags{selectionFlags: source.selectionFlags}).filter()
+				chosen, err := (&recordedFlags{selectionFlags: observe.selectionFlags}).filter()
 				if err != nil {
 					return err
 				}
 				return replay(cmd.Context(), t, args[0], &recorded, chosen, o, bool(asJSON))
 			}
-			mo, err := source.options()
+			mo, err := observe.options()
 			if err != nil {
 				return err
 			}
 			return watch(cmd.Context(), t, mo, o, bool(asJSON))
 		},
 	}
-	source.register(cmd)
+	observe.register(cmd)
 	recorded.register(cmd)
 	fl := cmd.Flags()
 	durationVar(fl, &interval, "interval", "i", 0, "time between two updates (default 1 s, 500 ms on the full screen)")
@@ -89,8 +89,8 @@ the recording, as fast as possible.`,
 }
 
 // watch opens the source and shows it as JSON, as a plain table or on the full screen.
-func watch(ctx context.Context, t *terminal.Terminal, mo monitor.Options, o screen.Options, asJSON bool) error {
-	src, err := monitor.Open(mo)
+func watch(ctx context.Context, t *terminal.Terminal, mo source.Options, o screen.Options, asJSON bool) error {
+	src, err := source.Open(mo)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func watch(ctx context.Context, t *terminal.Terminal, mo monitor.Options, o scre
 	}
 	every := mo.Density.Every
 	seen := screen.Source{Name: src.Description()}
-	if src.Kind == monitor.Diag {
+	if src.Kind == source.Diag {
 		every = src.Interval
 	}
 	table := screen.NewTable(screen.TableOptions{SampleEvery: every})
@@ -119,7 +119,7 @@ func watch(ctx context.Context, t *terminal.Terminal, mo monitor.Options, o scre
 	case o.Once || !t.Screen:
 		err = screen.Plain(ctx, table, o)
 	default:
-		tap := record.NewTap(".", record.Options{Monitor: mo, Tool: version()}, src)
+		tap := record.NewTap(".", record.Options{Observe: mo, Tool: version()}, src)
 		o.Recorder = tap
 		o.Output = t.Raw()
 		o.Source = func(ctx context.Context, sink tcp.Sink) error { return src.Run(ctx, tcp.Tee{sink, tap}) }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/recording/record"
 	"airtide/internal/sys/privilege"
 	"airtide/internal/tcp"
@@ -21,11 +21,11 @@ import (
 
 func newRecord(t *terminal.Terminal) *cobra.Command {
 	var (
-		source sourceFlags
-		o      record.Options
-		asJSON jsonFlag
-		quiet  quietFlag
-		out    outputFlags
+		observe sourceFlags
+		o       record.Options
+		asJSON  jsonFlag
+		quiet   quietFlag
+		out     outputFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "record -o FILE [flags] [-- command ...]",
@@ -57,7 +57,7 @@ payload. --no-arguments leaves the arguments out.`,
 				return usageError{fmt.Errorf("unexpected argument %q: put the command behind --", args[0])}
 			}
 			var err error
-			o.Monitor, err = source.options()
+			o.Observe, err = observe.options()
 			if err != nil {
 				return err
 			}
@@ -74,8 +74,8 @@ payload. --no-arguments leaves the arguments out.`,
 			if !bool(quiet) && t.Live && len(args) == 0 { // a command owns the terminal
 				o.Progress = func(p record.Progress) { showProgress(t, p) }
 			}
-			o.Started = func(s *monitor.Opened) error {
-				return privilege.Drop(recordingRights(s, o.Monitor.AllNamespaces, len(args) > 0))
+			o.Started = func(s *source.Opened) error {
+				return privilege.Drop(recordingRights(s, o.Observe.AllNamespaces, len(args) > 0))
 			}
 			result, err := record.Run(cmd.Context(), o)
 			t.ClearStatus()
@@ -91,7 +91,7 @@ payload. --no-arguments leaves the arguments out.`,
 					printResult(t, result, err != nil && o.Stream == nil)
 				}
 				if !quiet && result.Flows == 0 {
-					t.Notef("%s", nothingRecorded(source.selectionFlags.String()))
+					t.Notef("%s", nothingRecorded(observe.selectionFlags.String()))
 				}
 				printLoss(t, &result.Loss)
 			}
@@ -102,7 +102,7 @@ payload. --no-arguments leaves the arguments out.`,
 			return err
 		},
 	}
-	source.register(cmd)
+	observe.register(cmd)
 	fl := cmd.Flags()
 	out.register(fl, "file to write (required), - for standard output; conventional suffix: .atr")
 	durationVar(fl, &o.Duration, "duration", "d", 0, "stop after this time")

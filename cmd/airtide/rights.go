@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/share"
 	"airtide/internal/sys/privilege"
 )
@@ -19,12 +19,12 @@ import (
 
 // observing are the rights of a source of samples that runs: it looks for the owners of sockets in
 // /proc, and drains its rings at a high priority.
-func observing(s *monitor.Opened, allNamespaces bool) privilege.Needs {
+func observing(s *source.Opened, allNamespaces bool) privilege.Needs {
 	n := privilege.Needs{
 		Capabilities: []int{unix.CAP_SYS_PTRACE, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYS_NICE, unix.CAP_NET_ADMIN},
 		Caller:       true,
 	}
-	if s.Kind == monitor.BPF {
+	if s.Kind == source.BPF {
 		n.Capabilities = append(n.Capabilities, unix.CAP_BPF, unix.CAP_PERFMON)
 		n.Calls = []privilege.Call{privilege.UseBPF}
 		return n
@@ -43,7 +43,7 @@ var commandRights = []int{unix.CAP_KILL, unix.CAP_DAC_OVERRIDE}
 
 // recordingRights are those of record when its command runs. The command keeps all rights, so
 // record stays root to end it.
-func recordingRights(s *monitor.Opened, allNamespaces, command bool) privilege.Needs {
+func recordingRights(s *source.Opened, allNamespaces, command bool) privilege.Needs {
 	n := observing(s, allNamespaces)
 	if command {
 		n.Caller = false
@@ -54,7 +54,7 @@ func recordingRights(s *monitor.Opened, allNamespaces, command bool) privilege.N
 
 // screenRights are those of monitor on the full screen, where a key makes recordings in the folder
 // of the caller.
-func screenRights(s *monitor.Opened, allNamespaces bool) privilege.Needs {
+func screenRights(s *source.Opened, allNamespaces bool) privilege.Needs {
 	n := observing(s, allNamespaces)
 	n.Capabilities = append(n.Capabilities, unix.CAP_DAC_OVERRIDE)
 	return n

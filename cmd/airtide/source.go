@@ -11,7 +11,7 @@ import (
 
 	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/observe/bpf"
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/units"
 )
 
@@ -41,8 +41,8 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 	fixed(cmd, "density", "every", "change", "10ms", "100ms", "1s")
 }
 
-// options returns the options of the monitor. Its errors are usage errors.
-func (f *sourceFlags) options() (monitor.Options, error) {
+// options returns the options of the observation. Its errors are usage errors.
+func (f *sourceFlags) options() (source.Options, error) {
 	o, err := f.parse()
 	if err != nil {
 		return o, usageError{err}
@@ -50,8 +50,8 @@ func (f *sourceFlags) options() (monitor.Options, error) {
 	return o, nil
 }
 
-func (f *sourceFlags) parse() (o monitor.Options, err error) {
-	o.Source, err = monitor.ParseKind(f.source)
+func (f *sourceFlags) parse() (o source.Options, err error) {
+	o.Source, err = source.ParseKind(f.source)
 	if err != nil {
 		return o, err
 	}

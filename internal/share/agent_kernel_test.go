@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/share/cellkey"
 	"airtide/internal/share/control"
 	"airtide/test/need"
@@ -75,7 +75,7 @@ func runAsTold(t *testing.T, h *testnet.Host, c Config) *running {
 	ctx, stop := context.WithCancel(t.Context())
 	r := &running{stop: stop, ended: make(chan error, 1)}
 	c.Interface = "eth0"
-	c.Source = monitor.BPF
+	c.Source = source.BPF
 	if len(c.Link.Peers) == 0 {
 		c.Link.Interface = "eth0"
 	}

@@ -9,7 +9,7 @@ import (
 
 	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/kernel/tune"
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/share/control"
 	"airtide/internal/share/cwnd"
 )
@@ -19,7 +19,7 @@ const sampleEvery = 10 * time.Millisecond
 
 // attachment samples an agent's flows and bounds their congestion windows.
 type attachment struct {
-	source  monitor.Source
+	source  source.Source
 	bounder *cwnd.Bounder // nil with the policy Observe
 }
 
@@ -27,13 +27,13 @@ type attachment struct {
 func attach(ctx context.Context, c *Config, flows filter.Filter) (g attachment, err error) {
 	parts := errgroup.Group{}
 	parts.Go(func() error {
-		source, err := monitor.Open(monitor.Options{
+		opened, err := source.Open(source.Options{
 			Source: c.Source, Filter: flows, Density: filter.Density{Mode: filter.AtMost, Every: sampleEvery},
 			// The few flows of a terminal do not fill a ring in this time.
 			BatchTime: stepEvery / 4, Drain: stepEvery / 2, NoOwners: true,
 		})
 		if err == nil {
-			g.source = source
+			g.source = opened
 		}
 		return err
 	})

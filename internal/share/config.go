@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/share/cellkey"
 	"airtide/internal/share/control"
 	"airtide/internal/share/link"
@@ -51,7 +51,7 @@ type Config struct {
 	CapacityBps float64
 	Control     control.Options
 	// Source is the source of samples.
-	Source monitor.Kind
+	Source source.Kind
 	// Notice gets lines for the user. Step gets the status after each step. Both may be nil.
 	Notice func(string)
 	Step   func(Status)

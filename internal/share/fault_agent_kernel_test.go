@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/share/cellkey"
 	"airtide/internal/share/control"
 	"airtide/internal/share/link"
@@ -193,7 +193,7 @@ func TestASecondAgentOfATerminalIsRefused(t *testing.T) {
 	err := n.Client.Do(func() error {
 		return Run(t.Context(), Config{
 			Key: key, Policy: control.Observe, Interface: "eth0", Link: link.Config{Interface: "eth0"},
-			Source: monitor.BPF,
+			Source: source.BPF,
 		})
 	})
 	if err == nil || !strings.Contains(err.Error(), "another airtide share") || strings.Count(err.Error(), "\n") > 1 {

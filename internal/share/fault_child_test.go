@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/signal"
 
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/share/cellkey"
 	"airtide/internal/share/control"
 	"airtide/internal/share/link"
@@ -43,7 +43,7 @@ func playAgent(text string) int {
 			encoder := json.NewEncoder(os.Stdout)
 			err = Run(ctx, Config{
 				Key: key, Policy: o.Policy, MaxBps: o.MaxBps, Interface: "eth0",
-				Link: link.Config{Interface: "eth0"}, Source: monitor.BPF,
+				Link: link.Config{Interface: "eth0"}, Source: source.BPF,
 				MulticastBps: usualMulticast, Step: func(s Status) { _ = encoder.Encode(s) },
 			})
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/share/allocate"
 	"airtide/internal/share/control"
 	"airtide/internal/share/link"
@@ -36,7 +36,7 @@ type Flags struct {
 // DefaultFlags are the values of flags that are not given.
 func DefaultFlags() Flags {
 	return Flags{
-		Port: link.Port, Policy: string(control.Shares), Weight: 1, Alpha: "1", Source: string(monitor.Auto),
+		Port: link.Port, Policy: string(control.Shares), Weight: 1, Alpha: "1", Source: string(source.Auto),
 	}
 }
 
@@ -106,7 +106,7 @@ func (f *Flags) Config() (c Config, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.Source, err = monitor.ParseKind(f.Source)
+	c.Source, err = source.ParseKind(f.Source)
 	if err != nil {
 		return c, err
 	}

@@ -21,7 +21,7 @@ import (
 	"airtide/internal/cell/path"
 	"airtide/internal/cell/queue"
 	"airtide/internal/kernel/sockets/owner"
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/share"
 	"airtide/internal/share/cellkey"
 	"airtide/internal/share/control"
@@ -136,7 +136,7 @@ func victimOf(t *testing.T, l lie) (bps float64, last share.Status) {
 	all.Go(func() {
 		ran = within(hosts["victim"], func() error {
 			return share.Run(ctx, share.Config{
-				Key: key, Interface: "eth0", MaxBps: standalone, Policy: control.Shares, Source: monitor.BPF,
+				Key: key, Interface: "eth0", MaxBps: standalone, Policy: control.Shares, Source: source.BPF,
 				Link: link.Config{Peers: []netip.AddrPort{netip.AddrPortFrom(hosts["liar"].Address, link.Port)}},
 				Step: func(s share.Status) {
 					mutex.Lock()

@@ -10,7 +10,7 @@ import (
 
 	"airtide/internal/kernel/timewarp"
 	"airtide/internal/lab/machine"
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/recording/record"
 	"airtide/internal/vm"
 )
@@ -67,7 +67,7 @@ func (r *guestTCP) start(input json.RawMessage) (any, error) {
 	go func() {
 		defer close(r.done)
 		r.result, r.err = record.Run(ctx, record.Options{
-			Path: guestRecordingFile, Tool: tool, Monitor: monitor.Options{Source: monitor.Auto}, Begun: func() {
+			Path: guestRecordingFile, Tool: tool, Observe: source.Options{Source: source.Auto}, Begun: func() {
 				close(begun)
 			},
 		})

@@ -18,7 +18,7 @@ import (
 	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/recording/record"
 )
 
@@ -58,7 +58,7 @@ func (r *tcpRecorder) Start(ctx context.Context) error {
 		defer close(done)
 		r.result, r.err = record.Run(ctx, record.Options{
 			Path: filepath.Join(r.dir, recordingFile), Tool: r.tool,
-			Monitor: monitor.Options{Source: monitor.Auto, Filter: f, AllNamespaces: true},
+			Observe: source.Options{Source: source.Auto, Filter: f, AllNamespaces: true},
 			Begun:   func() { close(begun) },
 		})
 	}()

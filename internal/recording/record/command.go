@@ -29,7 +29,7 @@ func commandGroup(o *Options) (*owner.Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a cgroup for the command (record everything with --all): %w", err)
 	}
-	o.Monitor.Filter.Cgroups = append(o.Monitor.Filter.Cgroups, g.ID)
+	o.Observe.Filter.Cgroups = append(o.Observe.Filter.Cgroups, g.ID)
 	return g, nil
 }
 

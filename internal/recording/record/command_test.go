@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 )
 
 func TestUnknownCommandLeavesNoFile(t *testing.T) {
@@ -27,7 +27,7 @@ func TestUnknownCommandLeavesNoFile(t *testing.T) {
 func TestStatusOfTheCommandIsInTheResult(t *testing.T) {
 	r, err := Run(context.Background(), Options{
 		Path: filepath.Join(t.TempDir(), "x.atr"), Command: []string{"sh", "-c", "exit 7"}, All: true,
-		Monitor: monitor.Options{Source: monitor.Diag},
+		Observe: source.Options{Source: source.Diag},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"airtide/internal/kernel/sockets/filter"
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/recording/trace"
 	"airtide/test/testnet"
 )
@@ -42,8 +42,8 @@ func recordConnection(t *testing.T, limit time.Duration, path string, do func())
 	go func() {
 		r, err := Run(ctx, Options{
 			Path: path, Begun: func() { close(begun) },
-			Monitor: monitor.Options{
-				Source: monitor.Diag, Poll: 20 * time.Millisecond,
+			Observe: source.Options{
+				Source: source.Diag, Poll: 20 * time.Millisecond,
 				Filter: filter.Filter{Ports: []uint16{l.Addr().(*net.TCPAddr).AddrPort().Port()}},
 			},
 		})

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"airtide/internal/kernel/sockets/owner"
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/recording/trace"
 	"airtide/internal/sys/command"
 	"airtide/internal/tcp"
@@ -27,7 +27,7 @@ type Options struct {
 	Sink func(trace.Metadata) tcp.Sink
 	// Stream takes the recording instead of the file. Path is its name for messages then.
 	Stream  io.Writer
-	Monitor monitor.Options
+	Observe source.Options
 	// Tool is the version of the program, and Label is the user's note. Both are stored in the
 	// recording.
 	Tool  string
@@ -48,7 +48,7 @@ type Options struct {
 	Notice   func(string)
 	Progress func(Progress)
 	Begun    func()
-	Started  func(*monitor.Opened) error
+	Started  func(*source.Opened) error
 }
 
 // Progress is the progress of a recording.
@@ -101,16 +101,16 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 			}
 		}()
 	}
-	source, err := monitor.Open(o.Monitor)
+	opened, err := source.Open(o.Observe)
 	if err != nil {
 		return nil, err
 	}
-	defer source.Close()
-	if notice := source.FallbackNotice(); notice != "" {
+	defer opened.Close()
+	if notice := opened.FallbackNotice(); notice != "" {
 		o.Notice(notice)
 	}
 	s := &session{options: o, started: time.Now(), flushed: time.Now()}
-	description := metadata(o, source)
+	description := metadata(o, opened)
 	if o.Sink != nil {
 		s.sink = o.Sink(description)
 	}
@@ -123,7 +123,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Begun != nil {
 		o.Begun()
 	}
-	runErr := s.run(ctx, source, group)
+	runErr := s.run(ctx, opened, group)
 	var closeErr error
 	if s.writer != nil {
 		closeErr = s.writer.Close()
@@ -131,7 +131,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if errors.Is(runErr, closeErr) { // a writer that has failed says the same again
 		closeErr = nil
 	}
-	return s.result(source.Description(), errors.Join(runErr, closeErr))
+	return s.result(opened.Description(), errors.Join(runErr, closeErr))
 }
 
 func newWriter(o Options, m trace.Metadata) (*trace.Writer, error) {
@@ -145,7 +145,7 @@ func newWriter(o Options, m trace.Metadata) (*trace.Writer, error) {
 // often through its lost counts; diag has none, and may deliver nothing for a long time.
 const flushTime = 800 * time.Millisecond
 
-// session is a running recording. It is the sink between the monitor and the trace.
+// session is a running recording. It is the sink between the source and the trace.
 type session struct {
 	options    Options
 	started    time.Time
@@ -162,7 +162,7 @@ type session struct {
 	loss    tcp.Loss
 }
 
-func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.Group) error {
+func (s *session) run(ctx context.Context, opened *source.Opened, group *owner.Group) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if s.options.Duration > 0 {
@@ -175,7 +175,7 @@ func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.
 		return err
 	}
 	if s.options.Started != nil {
-		if err := s.options.Started(source); err != nil {
+		if err := s.options.Started(opened); err != nil {
 			stop()
 			if running != nil {
 				_ = running.Wait()
@@ -197,7 +197,7 @@ func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.
 	}
 	var flusher sync.WaitGroup
 	flusher.Go(func() { s.keep(ctx, stop) })
-	err = source.Run(ctx, s)
+	err = opened.Run(ctx, s)
 	stop()
 	flusher.Wait()
 	if running != nil {
@@ -379,7 +379,7 @@ func killedBySignal(err error) bool {
 }
 
 // metadata describes the recording for the trace's header.
-func metadata(o Options, source *monitor.Opened) trace.Metadata {
+func metadata(o Options, opened *source.Opened) trace.Metadata {
 	m := trace.HostMetadata()
 	m.Tool = o.Tool
 	m.Label = o.Label
@@ -387,11 +387,11 @@ func metadata(o Options, source *monitor.Opened) trace.Metadata {
 	if o.OmitArguments && len(o.Command) > 0 {
 		m.Command = o.Command[:1]
 	}
-	m.SourceDetail = source.Description()
-	m.Source = string(source.Kind)
-	m.HZ = source.HZ
-	m.Density = o.Monitor.Density.String()
-	m.Filter = o.Monitor.Filter
-	m.IntervalNs = source.Interval.Nanoseconds()
+	m.SourceDetail = opened.Description()
+	m.Source = string(opened.Kind)
+	m.HZ = opened.HZ
+	m.Density = o.Observe.Density.String()
+	m.Filter = o.Observe.Filter
+	m.IntervalNs = opened.Interval.Nanoseconds()
 	return m
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"airtide/internal/kernel/sockets/filter"
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
 	"airtide/test/testnet"
@@ -59,8 +59,8 @@ func polling(t *testing.T, poll time.Duration, density filter.Density) (path str
 	go func() {
 		_, err := Run(ctx, Options{
 			Path: path, Begun: func() { close(begun) },
-			Monitor: monitor.Options{
-				Source: monitor.Diag, Poll: poll, Density: density,
+			Observe: source.Options{
+				Source: source.Diag, Poll: poll, Density: density,
 				Filter: filter.Filter{Ports: []uint16{l.Addr().(*net.TCPAddr).AddrPort().Port()}},
 			},
 		})

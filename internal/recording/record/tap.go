@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"airtide/internal/observe/monitor"
+	"airtide/internal/observe/source"
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
 )
@@ -46,10 +46,10 @@ type tapped struct {
 }
 
 // NewTap returns a tap of the source that is off. Its recordings go into the directory.
-func NewTap(dir string, o Options, source *monitor.Opened) *Tap {
+func NewTap(dir string, o Options, opened *source.Opened) *Tap {
 	return newTap(dir, func(label string) trace.Metadata {
 		o.Label = label
-		return metadata(o, source)
+		return metadata(o, opened)
 	})
 }
 

@@ -1,6 +1,6 @@
 //go:build kernel
 
-package monitor
+package source
 
 import (
 	"context"

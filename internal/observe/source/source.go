@@ -1,6 +1,6 @@
-// Package monitor opens a source of samples and events: the kernel's TCP per ACK by BPF (package
+// Package source opens a source of samples and events: the kernel's TCP per ACK by BPF (package
 // internal/observe/bpf), or inet_diag polled (package internal/observe/diag).
-package monitor
+package source
 
 import (
 	"context"
