@@ -24,6 +24,7 @@ func newMonitor(t *terminal.Terminal) *cobra.Command {
 		once, events, idle bool
 		sort, find         string
 		recorded           replayFlags
+		published          publishFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "monitor [FILE]",
@@ -35,6 +36,10 @@ On a terminal it is a full-screen table: arrows move, s sorts, / filters, p paus
 connection with charts of its rate, r records the shown connections into a new file, ? shows all
 keys, q quits. In a pipe or with --once, a plain table is printed; with --json, lines of JSON.
 
+--metrics and --otlp publish connections, bytes, RTT, retransmissions by cause and the limits of the
+rates, by process and network of the peer. In a pipe nothing is printed then, unless by --once or
+--json.
+
 With a recording, it is replayed: space pauses, the arrows left and right move by 5 s, comma and dot
 step by 0.1 s, + and - change the speed. In a pipe, a table or lines are printed for each interval of
 the recording, as fast as possible.`,
@@ -42,6 +47,7 @@ the recording, as fast as possible.`,
   airtide monitor --port 443 --sort srtt_us
   airtide monitor --once
   airtide monitor upload.atr --speed 0.5 --from 2s
+  airtide monitor --metrics localhost:9478 --otlp http://collector:4318
   airtide monitor --json --events | jq 'select(.type == "event")'`,
 		Args: someArgs(0, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,6 +66,9 @@ the recording, as fast as possible.`,
 				Filter: screen.Filter{Text: find, HideIdle: idle}, Chosen: observe.selectionFlags.String(),
 				Output: t.Out, Width: t.Width,
 			}
+			if err := published.check(len(args) > 0); err != nil {
+				return err
+			}
 			if len(args) > 0 {
 				chosen, err := (&recordedFlags{selectionFlags: observe.selectionFlags}).filter()
 				if err != nil {
@@ -71,11 +80,12 @@ the recording, as fast as possible.`,
 			if err != nil {
 				return err
 			}
-			return watch(cmd.Context(), t, mo, o, bool(asJSON))
+			return watch(cmd.Context(), t, mo, o, &published, bool(asJSON))
 		},
 	}
 	observe.register(cmd)
 	recorded.register(cmd)
+	published.register(cmd)
 	fl := cmd.Flags()
 	durationVar(fl, &interval, "interval", "i", 0, "time between two updates (default 1 s, 500 ms on the full screen)")
 	asJSON.register(fl, "print lines of JSON")
@@ -89,7 +99,9 @@ the recording, as fast as possible.`,
 }
 
 // watch opens the source and shows it as JSON, as a plain table or on the full screen.
-func watch(ctx context.Context, t *terminal.Terminal, mo source.Options, o screen.Options, asJSON bool) error {
+func watch(
+	ctx context.Context, t *terminal.Terminal, mo source.Options, o screen.Options, p *publishFlags, asJSON bool,
+) (err error) {
 	src, err := source.Open(mo)
 	if err != nil {
 		return err
@@ -105,15 +117,27 @@ func watch(ctx context.Context, t *terminal.Terminal, mo source.Options, o scree
 	}
 	table := screen.NewTable(screen.TableOptions{SampleEvery: every})
 	table.SetSource(seen)
-	o.Source = func(ctx context.Context, sink tcp.Sink) error { return src.Run(ctx, sink) }
+	published, end, err := p.start(t, src)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	o.Source = func(ctx context.Context, sink tcp.Sink) error {
+		return src.Run(ctx, append(tcp.Tee{sink}, published...))
+	}
 	rights := observing(src, mo.AllNamespaces)
 	if fullScreen := !asJSON && !o.Once && t.Screen; fullScreen {
 		rights = screenRights(src, mo.AllNamespaces)
+	}
+	if p.wanted() {
+		rights.Calls = append(rights.Calls, privilege.OpenSockets)
 	}
 	if err := privilege.Drop(rights); err != nil {
 		return err
 	}
 	switch {
+	case p.wanted() && !t.Screen && !o.Once && !asJSON:
+		err = src.Run(ctx, published)
 	case bool(asJSON):
 		err = screen.JSONLines(ctx, table, o)
 	case o.Once || !t.Screen:
@@ -122,7 +146,9 @@ func watch(ctx context.Context, t *terminal.Terminal, mo source.Options, o scree
 		tap := record.NewTap(".", record.Options{Observe: mo, Tool: version()}, src)
 		o.Recorder = tap
 		o.Output = t.Raw()
-		o.Source = func(ctx context.Context, sink tcp.Sink) error { return src.Run(ctx, tcp.Tee{sink, tap}) }
+		o.Source = func(ctx context.Context, sink tcp.Sink) error {
+			return src.Run(ctx, append(tcp.Tee{sink, tap}, published...))
+		}
 		err = screen.Run(ctx, table, o)
 		files, tapErr := tap.Close()
 		for _, f := range files {

@@ -11,10 +11,11 @@ import (
 
 	"airtide/internal/share"
 	"airtide/internal/share/cellkey"
-	"airtide/internal/share/metrics"
+	sharemetrics "airtide/internal/share/metrics"
 	"airtide/internal/share/radio"
 	"airtide/internal/share/statusfeed"
 	"airtide/internal/share/steplog"
+	"airtide/internal/sys/metrics"
 	"airtide/internal/sys/privilege"
 	"airtide/internal/view/terminal"
 )
@@ -88,14 +89,14 @@ func runAgent(ctx context.Context, t *terminal.Terminal, f share.Flags, c share.
 		defer closed(server)
 	}
 	if f.Metrics != "" {
-		server, err := metrics.Serve(f.Metrics, tap.Next)
+		server, err := metrics.Serve(f.Metrics, sharemetrics.Set(tap.Next))
 		if err != nil {
 			return err
 		}
 		defer closed(server)
 	}
 	if f.OTLP != "" {
-		exporter, err := metrics.Export(f.OTLP, version(), tap.Next, c.Notice)
+		exporter, err := metrics.Export(f.OTLP, "airtide-share", version(), sharemetrics.Set(tap.Next), c.Notice)
 		if err != nil {
 			return err
 		}

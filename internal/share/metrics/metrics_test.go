@@ -3,19 +3,14 @@ package metrics
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
-
-	collector1 "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	metrics1 "go.opentelemetry.io/proto/otlp/metrics/v1"
-	"google.golang.org/protobuf/proto"
 
 	"airtide/internal/share"
+	"airtide/internal/sys/metrics"
+	"airtide/test/collector"
 )
 
 func example() share.Status {
@@ -49,30 +44,12 @@ func running(_ context.Context, at func(share.Status)) error {
 	return nil
 }
 
-var errStill = errors.New("it stands still")
-
-func still(context.Context, func(share.Status)) error { return errStill }
-
-func scrape(t *testing.T, s *Server) (int, string) {
-	t.Helper()
-	r, err := http.Get("http://" + s.Address().String() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r.StatusCode, string(text)
-}
-
 func TestPrometheusScrapes(t *testing.T) {
-	s, err := Serve("127.0.0.1:0", running)
+	s, err := metrics.Serve("127.0.0.1:0", Set(running))
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, text := scrape(t, s)
+	status, text := collector.Scrape(t, s.Address().String())
 	if status != http.StatusOK {
 		t.Fatalf("status %d: %s", status, text)
 	}
@@ -121,156 +98,35 @@ func TestPrometheusScrapes(t *testing.T) {
 	}
 }
 
-func TestAScrapeOfAStalledAgentFails(t *testing.T) {
-	s, err := Serve("127.0.0.1:0", still)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	status, text := scrape(t, s)
-	if status != http.StatusInternalServerError || !strings.Contains(text, errStill.Error()) {
-		t.Errorf("status %d: %s", status, text)
-	}
-	if _, err := Serve(s.Address().String(), still); err == nil || !strings.Contains(err.Error(), "in use") {
-		t.Errorf("an address in use: %v", err)
-	}
-}
-
-// collect starts a collector that hands on the received requests.
-func collect(t *testing.T) (url string, told <-chan *collector1.ExportMetricsServiceRequest) {
-	t.Helper()
-	out := make(chan *collector1.ExportMetricsServiceRequest, 100)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		request := &collector1.ExportMetricsServiceRequest{}
-		if err == nil {
-			err = proto.Unmarshal(body, request)
-		}
-		if err != nil || r.URL.Path != defaultPath || r.Header.Get("Content-Type") != "application/x-protobuf" {
-			t.Errorf("%s %s: %v", r.URL, r.Header, err)
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
-		answer, _ := proto.Marshal(&collector1.ExportMetricsServiceResponse{})
-		w.Header().Set("Content-Type", "application/x-protobuf")
-		_, _ = w.Write(answer)
-		out <- request
-	}))
-	t.Cleanup(server.Close)
-	return server.URL, out
-}
-
 func TestACollectorGetsMetricsByOTLP(t *testing.T) {
 	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "20")
-	url, told := collect(t)
-	e, err := Export(url, "1.2.3", running, func(line string) { t.Error(line) })
+	url, received := collector.Collect(t)
+	e, err := metrics.Export(url, "airtide-share", "1.2.3", Set(running), func(line string) { t.Error(line) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := <-told
+	request := <-received
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
-	who := map[string]string{}
-	for _, a := range request.ResourceMetrics[0].Resource.Attributes {
-		who[a.Key] = a.Value.GetStringValue()
-	}
-	if who["service.name"] != "airtide-share" || who["service.version"] != "1.2.3" || who["host.name"] == "" {
-		t.Errorf("it tells of %v", who)
-	}
-	values := map[string]float64{}
-	for _, m := range request.ResourceMetrics[0].ScopeMetrics[0].Metrics {
-		var points []*metrics1.NumberDataPoint
-		if sum := m.GetSum(); sum != nil && sum.IsMonotonic {
-			points = sum.DataPoints
-		} else {
-			points = m.GetGauge().GetDataPoints()
-		}
-		for _, p := range points {
-			name := m.Name
-			for _, a := range p.Attributes {
-				if a.Key != "cell" && a.Key != "policy" {
-					name += " " + a.Value.GetStringValue()
-				} else if v := a.Value.GetStringValue(); v != "978b8745" && v != "shares" {
-					t.Errorf("%s of %s %s", m.Name, a.Key, v)
-				}
-			}
-			values[name] = p.GetAsDouble()
-		}
-	}
+	values := collector.Points(request)
 	for name, want := range map[string]float64{
-		"airtide.share.bounded": 1, "airtide.share.share_bps": 107e6,
-		"airtide.share.terminal_upload_bps 10.0.0.2": 11e6,
-		"airtide.share.terminal_standalone_bps own":  505e6, "airtide.share.datagrams_total accepted": 1234,
-		"airtide.share.limit airtime":        1,
-		"airtide.share.queue_target_seconds": 0.0081, "airtide.share.bound_flows receive": 1,
-		"airtide.share.benefit_total_bps without": 97e6,
+		`bounded{*}`: 1, `share_bps{*}`: 107e6, `terminal_upload_bps{*,terminal="10.0.0.2"}`: 11e6,
+		`terminal_standalone_bps{*,terminal="own"}`: 505e6, `datagrams_total{*,reason="accepted"}`: 1234,
+		`bound_flows{*,window="receive"}`: 1, `queue_target_seconds{*}`: 0.0081,
 	} {
+		name = "airtide.share." + strings.ReplaceAll(name, "*", `cell="978b8745",policy="shares"`)
 		if values[name] != want {
 			t.Errorf("%s is %g, want %g; all: %v", name, values[name], want, values)
 		}
 	}
 }
 
-func TestARefusalOfACollectorIsReportedOnce(t *testing.T) {
-	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "20")
-	asked := make(chan struct{}, 100)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusForbidden)
-		asked <- struct{}{}
-	}))
-	defer server.Close()
-	lines := make(chan string, 100)
-	e, err := Export(server.URL, "1.2.3", running, func(line string) { lines <- line })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		<-asked
-	}
-	if line := <-lines; !strings.Contains(line, "403") {
-		t.Errorf("told %q", line)
-	}
-	_ = e.Close()
-	if len(lines) > 0 {
-		t.Errorf("told again: %s", <-lines)
-	}
-}
+var errStill = errors.New("it stands still")
 
-func TestAStalledAgentIsReported(t *testing.T) {
-	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "20")
-	url, _ := collect(t)
-	lines := make(chan string, 100)
-	e, err := Export(url, "1.2.3", still, func(line string) { lines <- line })
-	if err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case line := <-lines:
-		if !strings.Contains(line, errStill.Error()) {
-			t.Errorf("told %q", line)
-		}
-	case <-time.After(time.Minute):
-		t.Error("told nothing")
-	}
-	if err := e.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestCollectorsURL(t *testing.T) {
-	for text, want := range map[string]string{
-		"http://collector:4318":     "http://collector:4318/v1/metrics",
-		"https://[::1]:4318/":       "https://[::1]:4318/v1/metrics",
-		"http://collector/own/path": "http://collector/own/path",
-	} {
-		if got, err := parseCollector(text); err != nil || got != want {
-			t.Errorf("%s: %s, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "collector:4318", "ftp://collector", "http://", "://", "http://[::1"} {
-		if got, err := parseCollector(text); err == nil {
-			t.Errorf("%q is taken as %s", text, got)
-		}
+func TestAStalledAgentIsAnError(t *testing.T) {
+	still := func(context.Context, func(share.Status)) error { return errStill }
+	if _, _, err := Set(still).Gather(t.Context()); !errors.Is(err, errStill) {
+		t.Errorf("error %v", err)
 	}
 }

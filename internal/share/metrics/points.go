@@ -1,12 +1,13 @@
-// Package metrics publishes the status of a running agent of airtide share: to Prometheus, which
-// pulls it (Serve), and to an OTLP collector (Export).
+// Package metrics makes metrics of the status of a running agent of airtide share.
 package metrics
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"airtide/internal/share"
+	"airtide/internal/sys/metrics"
 )
 
 // Look calls at with the agent's next status, as statusfeed.Feed.Next does. at must not keep the
@@ -16,108 +17,70 @@ type Look func(ctx context.Context, at func(share.Status)) error
 // statusTimeout is the longest wait for the next status.
 const statusTimeout = time.Second
 
-// definition describes a metric. Its name is for Prometheus. OTLP has dots instead of the first
-// underscores.
-type definition struct {
-	name, unit, help string
-	label            string // name of the label that distinguishes its points, "" if there is one point
-	counter          bool
+// definition makes a metric. label distinguishes its points; "" if there is one.
+func definition(name, unit, help, label string) *metrics.Metric {
+	m := &metrics.Metric{Name: "airtide.share." + name, Unit: unit, Help: help}
+	if label != "" {
+		m.Labels = []string{label}
+	}
+	return m
+}
+
+func counter(name, unit, help, label string) *metrics.Metric {
+	m := definition(name, unit, help, label)
+	m.Counter = true
+	return m
 }
 
 // The metrics. Names end in their units, as Prometheus recommends.
 var (
-	bounded = &definition{name: "bounded", help: "1 while windows are bounded, otherwise 0."}
-	peers   = &definition{name: "peers", help: "Other terminals with current reports."}
-	own     = &definition{name: "share_bps", unit: "bit/s", help: "Share of this terminal."}
-	total   = &definition{name: "total_bps", unit: "bit/s", help: "Sum of all shares."}
-	wire    = &definition{
-		name: "wire_bps", unit: "bit/s", help: "Capacity of the wire, while it is known to limit.",
-	}
-	queue      = &definition{name: "queue_target_seconds", unit: "s", help: "Time that a packet should wait in queues."}
-	correction = &definition{name: "correction_ratio", unit: "1", help: "Factor of the windows."}
-	limit      = &definition{name: "limit", help: "1 for the present limit of the shares.", label: "limit"}
-	flows      = &definition{name: "bound_flows", help: "Flows with a bounded window.", label: "window"}
-	windows    = &definition{
-		name: "cwnd_max_packets", unit: "{packet}", help: "Sum of the bounds of congestion windows.",
-	}
-	receive    = &definition{name: "rwnd_max_bytes", unit: "By", help: "Sum of the bounds of receive windows."}
-	standalone = &definition{
-		name: "terminal_standalone_bps", unit: "bit/s", help: "Rate of a terminal alone in the cell, if known.",
-		label: "terminal",
-	}
-	upload = &definition{
-		name: "terminal_upload_bps", unit: "bit/s", help: "Rate that a terminal sends.", label: "terminal",
-	}
-	download = &definition{
-		name: "terminal_download_bps", unit: "bit/s", help: "Rate that a terminal receives.", label: "terminal",
-	}
-	demand = &definition{
-		name: "terminal_demand_bps", unit: "bit/s",
-		help: "Highest rate that a terminal needs, if its applications limit it.", label: "terminal",
-	}
-	minRTT = &definition{
-		name: "terminal_min_rtt_seconds", unit: "s", help: "A terminal's smallest RTT.", label: "terminal",
-	}
-	rtt = &definition{
-		name: "terminal_rtt_seconds", unit: "s", help: "A terminal's smoothed RTT.", label: "terminal",
-	}
-	bound = &definition{
-		name: "terminal_bound_bps", unit: "bit/s", help: "Share to which a terminal's windows are bounded.",
-		label: "terminal",
-	}
-	phy = &definition{
-		name: "terminal_phy_bps", unit: "bit/s", help: "PHY rate of a terminal, if known.",
-		label: "terminal",
-	}
-	rtt95 = &definition{
-		name: "terminal_rtt_p95_seconds", unit: "s", help: "95th percentile of a terminal's RTT.",
-		label: "terminal",
-	}
-	queued = &definition{
-		name: "terminal_queued_bytes", unit: "By", help: "Bytes of a terminal that are not yet acknowledged.",
-		label: "terminal",
-	}
-	again = &definition{
-		name: "terminal_retransmits_total", unit: "{segment}", help: "Segments that a terminal sent again.",
-		label: "terminal", counter: true,
-	}
-	errors1 = &definition{
-		name: "terminal_reordering_total", unit: "{error}", help: "A terminal's errors of code 1.",
-		label: "terminal", counter: true,
-	}
-	errors2 = &definition{
-		name: "terminal_local_congestion_total", unit: "{error}", help: "A terminal's errors of code 2.",
-		label: "terminal", counter: true,
-	}
-	errors3 = &definition{
-		name: "terminal_duplicate_acks_total", unit: "{error}", help: "A terminal's errors of code 3.",
-		label: "terminal", counter: true,
-	}
-	errors4 = &definition{
-		name: "terminal_timeouts_total", unit: "{error}", help: "A terminal's errors of code 4.", label: "terminal",
-		counter: true,
-	}
-	withBounds = &definition{
-		name: "benefit_total_bps", unit: "bit/s",
-		help: "Rate of terminals that were not idle, with and without bounds, in the last comparison.", label: "bounds",
-	}
-	rttBounds = &definition{
-		name: "benefit_rtt_seconds", unit: "s",
-		help: "Mean RTT with and without bounds, in the last comparison.", label: "bounds",
-	}
-	lowestRatio = &definition{
-		name: "benefit_lowest_ratio", unit: "1",
-		help: "Lowest ratio of a terminal's rate with bounds to that without, in the last comparison.",
-	}
-	helps = &definition{
-		name: "benefit_helps", help: "1 if bounds helped in the last comparison, otherwise 0.",
-	}
-	datagrams = &definition{
-		name: "datagrams_total", unit: "{datagram}", help: "Datagrams received, by outcome.",
-		label: "reason", counter: true,
-	}
+	bounded    = definition("bounded", "", "1 while windows are bounded, otherwise 0.", "")
+	peers      = definition("peers", "", "Other terminals with current reports.", "")
+	own        = definition("share_bps", "bit/s", "Share of this terminal.", "")
+	total      = definition("total_bps", "bit/s", "Sum of all shares.", "")
+	wire       = definition("wire_bps", "bit/s", "Capacity of the wire, while it is known to limit.", "")
+	queue      = definition("queue_target_seconds", "s", "Time that a packet should wait in queues.", "")
+	correction = definition("correction_ratio", "1", "Factor of the windows.", "")
+	limit      = definition("limit", "", "1 for the present limit of the shares.", "limit")
+	flows      = definition("bound_flows", "", "Flows with a bounded window.", "window")
+	windows    = definition("cwnd_max_packets", "{packet}", "Sum of the bounds of congestion windows.", "")
+	receive    = definition("rwnd_max_bytes", "By", "Sum of the bounds of receive windows.", "")
+	standalone = definition(
+		"terminal_standalone_bps", "bit/s", "Rate of a terminal alone in the cell, if known.", "terminal",
+	)
+	upload   = definition("terminal_upload_bps", "bit/s", "Rate that a terminal sends.", "terminal")
+	download = definition("terminal_download_bps", "bit/s", "Rate that a terminal receives.", "terminal")
+	demand   = definition(
+		"terminal_demand_bps", "bit/s", "Highest rate that a terminal needs, if its applications limit it.", "terminal",
+	)
+	minRTT = definition("terminal_min_rtt_seconds", "s", "A terminal's smallest RTT.", "terminal")
+	rtt    = definition("terminal_rtt_seconds", "s", "A terminal's smoothed RTT.", "terminal")
+	bound  = definition("terminal_bound_bps", "bit/s", "Share to which a terminal's windows are bounded.", "terminal")
+	phy    = definition("terminal_phy_bps", "bit/s", "PHY rate of a terminal, if known.", "terminal")
+	rtt95  = definition("terminal_rtt_p95_seconds", "s", "95th percentile of a terminal's RTT.", "terminal")
+	queued = definition(
+		"terminal_queued_bytes", "By", "Bytes of a terminal that are not yet acknowledged.", "terminal",
+	)
+	again      = counter("terminal_retransmits_total", "{segment}", "Segments that a terminal sent again.", "terminal")
+	errors1    = counter("terminal_reordering_total", "{error}", "A terminal's errors of code 1.", "terminal")
+	errors2    = counter("terminal_local_congestion_total", "{error}", "A terminal's errors of code 2.", "terminal")
+	errors3    = counter("terminal_duplicate_acks_total", "{error}", "A terminal's errors of code 3.", "terminal")
+	errors4    = counter("terminal_timeouts_total", "{error}", "A terminal's errors of code 4.", "terminal")
+	withBounds = definition(
+		"benefit_total_bps", "bit/s",
+		"Rate of terminals that were not idle, with and without bounds, in the last comparison.", "bounds",
+	)
+	rttBounds = definition(
+		"benefit_rtt_seconds", "s", "Mean RTT with and without bounds, in the last comparison.", "bounds",
+	)
+	lowestRatio = definition(
+		"benefit_lowest_ratio", "1",
+		"Lowest ratio of a terminal's rate with bounds to that without, in the last comparison.", "",
+	)
+	helps     = definition("benefit_helps", "", "1 if bounds helped in the last comparison, otherwise 0.", "")
+	datagrams = counter("datagrams_total", "{datagram}", "Datagrams received, by outcome.", "reason")
 
-	definitions = []*definition{
+	definitions = []*metrics.Metric{
 		bounded, peers, own, total, wire, queue, correction, limit, flows, windows, receive, standalone, upload,
 		download, demand, minRTT, rtt,
 		bound, phy, rtt95, queued, again, errors1, errors2, errors3, errors4, withBounds, rttBounds, lowestRatio,
@@ -125,18 +88,17 @@ var (
 	}
 )
 
-// point is a metric's value, for one value of its label.
-type point struct {
-	*definition
-	of    string
-	value float64
-}
-
 // points returns the metrics of a status. An unknown value has no point.
-func points(s *share.Status) []point {
-	var all []point
-	add := func(d *definition, of string, value float64) { all = append(all, point{d, of, value}) }
-	known := func(d *definition, of string, value float64) {
+func points(s *share.Status) []metrics.Point {
+	var all []metrics.Point
+	add := func(m *metrics.Metric, of string, value float64) {
+		p := metrics.Point{Metric: m, Value: value}
+		if len(m.Labels) > 0 {
+			p.Of = []string{of}
+		}
+		all = append(all, p)
+	}
+	known := func(d *metrics.Metric, of string, value float64) {
 		if value > 0 {
 			add(d, of, value)
 		}
@@ -178,7 +140,7 @@ func points(s *share.Status) []point {
 		known(rtt95, name, seconds(t.RTT95Us))
 		add(queued, name, float64(t.QueuedBytes))
 		add(again, name, float64(t.Retransmits))
-		for i, d := range []*definition{errors1, errors2, errors3, errors4} {
+		for i, d := range []*metrics.Metric{errors1, errors2, errors3, errors4} {
 			add(d, name, float64(t.Errors[i]))
 		}
 	}
@@ -209,14 +171,19 @@ func one(is bool) float64 {
 
 func seconds(us int64) float64 { return float64(us) / 1e6 }
 
-// points returns the metrics of the next status.
-func (l Look) points(ctx context.Context) (all []point, cell, policy string, err error) {
+// Set returns the metrics of an agent.
+func Set(look Look) *metrics.Set { return &metrics.Set{Metrics: definitions, Gather: look.gather} }
+
+// gather returns the metrics of the next status.
+func (l Look) gather(ctx context.Context) (all []metrics.Point, labels []metrics.Label, err error) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	err = l(ctx, func(s share.Status) {
 		all = points(&s)
-		cell = s.Cell
-		policy = string(s.Policy)
+		labels = []metrics.Label{{Name: "cell", Value: s.Cell}, {Name: "policy", Value: string(s.Policy)}}
 	})
-	return all, cell, policy, err
+	if err != nil {
+		return nil, nil, fmt.Errorf("the agent gives no status: %w", err)
+	}
+	return all, labels, nil
 }

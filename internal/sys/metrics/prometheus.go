@@ -17,60 +17,49 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// prefix of the names of all metrics.
-const prefix = "airtide_share_"
+// gatherer gathers the points when it is asked itself.
+type gatherer struct{ *Set }
 
-// collector asks the agent when it is asked itself.
-type collector struct{ look Look }
-
-// Describe sends no descriptions, because the terminals are not known in advance
+// Describe sends no descriptions, because the values of labels are not known in advance
 // (prometheus.Collector).
-func (c collector) Describe(chan<- *prometheus.Desc) {}
+func (g gatherer) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the next status. If the agent is stalled, the scrape fails with an error.
-func (c collector) Collect(out chan<- prometheus.Metric) {
-	all, cell, policy, err := c.look.points(context.Background())
+// Collect sends the points. If there are none, because the source is stalled, the scrape fails with
+// an error.
+func (g gatherer) Collect(out chan<- prometheus.Metric) {
+	points, labels, err := g.Gather(context.Background())
 	if err != nil {
-		out <- prometheus.NewInvalidMetric(
-			prometheus.NewDesc(prefix+bounded.name, bounded.help, nil, nil),
-			fmt.Errorf("the agent gives no status: %w", err),
-		)
+		first := g.Metrics[0]
+		out <- prometheus.NewInvalidMetric(prometheus.NewDesc(first.prometheusName(), first.Help, nil, nil), err)
 		return
 	}
-	constant := prometheus.Labels{"cell": cell, "policy": policy}
-	descriptions := map[*definition]*prometheus.Desc{}
-	for _, p := range all {
-		d := descriptions[p.definition]
+	constant := prometheus.Labels{}
+	for _, l := range labels {
+		constant[prometheusLabel(l.Name)] = l.Value
+	}
+	descriptions := map[*Metric]*prometheus.Desc{}
+	for _, p := range points {
+		d := descriptions[p.Metric]
 		if d == nil {
-			d = prometheus.NewDesc(prefix+p.name, p.help, p.labels(), constant)
-			descriptions[p.definition] = d
+			d = prometheus.NewDesc(p.prometheusName(), p.Help, p.prometheusLabels(), constant)
+			descriptions[p.Metric] = d
 		}
 		kind := prometheus.GaugeValue
-		if p.counter {
+		if p.Counter {
 			kind = prometheus.CounterValue
 		}
-		out <- prometheus.MustNewConstMetric(d, kind, p.value, p.labelValues()...)
+		metric, err := prometheus.NewConstMetric(d, kind, p.Value, p.Of...)
+		if err != nil {
+			metric = prometheus.NewInvalidMetric(d, err)
+		}
+		out <- metric
 	}
 }
 
-func (d *definition) labels() []string {
-	if d.label == "" {
-		return nil
-	}
-	return []string{d.label}
-}
-
-func (p *point) labelValues() []string {
-	if p.label == "" {
-		return nil
-	}
-	return []string{p.of}
-}
-
-// Handler serves the metrics of the agent and of its process.
-func Handler(look Look) http.Handler {
+// Handler serves metrics, and those of this process.
+func Handler(s *Set) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector{look}, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(gatherer{s}, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: mostAtOnce}))
 	return mux
@@ -86,7 +75,7 @@ type Server struct {
 	ended    chan error
 }
 
-// Limits of the server. Connections that ask for nothing take neither the agent's descriptors nor
+// Limits of the server. Connections that ask for nothing take neither this process's descriptors nor
 // the place of a real scraper: they are closed after a time, and at once if another one comes and
 // there are too many, in all or of one address.
 const (
@@ -177,18 +166,18 @@ func (c *connections) closeOldest(address netip.Addr) {
 
 // Serve answers scrapes of http://ADDRESS/metrics until Close. An address without a host means all
 // addresses of the machine.
-func Serve(address string, look Look) (*Server, error) {
+func Serve(address string, set *Set) (*Server, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("serving metrics: %w", err)
 	}
-	return serve(l, look), nil
+	return serve(l, set), nil
 }
 
-func serve(l net.Listener, look Look) *Server {
+func serve(l net.Listener, set *Set) *Server {
 	limits := newConnections()
 	s := &Server{listener: l, ended: make(chan error, 1), http: http.Server{
-		Handler: limits.serve(Handler(look)), ConnState: limits.note, ConnContext: limits.withConn,
+		Handler: limits.serve(Handler(set)), ConnState: limits.note, ConnContext: limits.withConn,
 		ReadHeaderTimeout: idleTimeout, IdleTimeout: idleTimeout,
 		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 14, ErrorLog: log.New(io.Discard, "", 0),
 	}}

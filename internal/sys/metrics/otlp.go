@@ -19,7 +19,7 @@ import (
 // Exporter sends metrics to a collector.
 type Exporter struct {
 	provider *sdk.MeterProvider
-	closing  atomic.Bool // the agent has ended: there is nothing to look at
+	closing  atomic.Bool // the source has ended: there is nothing to gather
 }
 
 // defaultPath is the path for metrics at collectors (OTLP specification, OTLP/HTTP request).
@@ -43,11 +43,11 @@ func Check(collector string) error {
 	return err
 }
 
-// Export sends metrics to a collector by OTLP over HTTP with protobuf until Close. The default
-// interval is one minute. OpenTelemetry's environment variables set the interval
-// (OTEL_METRIC_EXPORT_INTERVAL in milliseconds), headers, certificates and time limits. notice is
-// called with an error once until the error changes.
-func Export(collector, version string, look Look, notice func(string)) (*Exporter, error) {
+// Export sends metrics to a collector by OTLP over HTTP with protobuf until Close. service and
+// version name the sender. The default interval is one minute. OpenTelemetry's environment
+// variables set the interval (OTEL_METRIC_EXPORT_INTERVAL in milliseconds), headers, certificates
+// and time limits. notice is called with an error once until the error changes.
+func Export(collector, service, version string, set *Set, notice func(string)) (*Exporter, error) {
 	at, err := parseCollector(collector)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,8 @@ func Export(collector, version string, look Look, notice func(string)) (*Exporte
 	if err != nil {
 		return nil, fmt.Errorf("exporting metrics to %s: %w", collector, err)
 	}
-	e, last := &Exporter{}, ""
+	e := &Exporter{}
+	last := ""
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		if text := err.Error(); text != last && !e.closing.Load() { // a closing exporter gives up its requests
 			last = text
@@ -65,51 +66,52 @@ func Export(collector, version string, look Look, notice func(string)) (*Exporte
 	}))
 	process, err := resource.New(context.Background(), resource.WithFromEnv(), resource.WithHost(),
 		resource.WithTelemetrySDK(), resource.WithAttributes(
-			attribute.String("service.name", "airtide-share"), attribute.String("service.version", version)))
+			attribute.String("service.name", service), attribute.String("service.version", version)))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("exporting metrics: %w", err), out.Shutdown(context.Background()))
 	}
 	e.provider = sdk.NewMeterProvider(sdk.WithResource(process), sdk.WithReader(sdk.NewPeriodicReader(out)))
-	if err := e.observe(e.provider.Meter("airtide/internal/share"), look); err != nil {
+	if err := e.observe(e.provider.Meter("airtide"), set); err != nil {
 		return nil, errors.Join(fmt.Errorf("exporting metrics: %w", err), e.Close())
 	}
 	return e, nil
 }
 
-// observe makes the instruments, and has them read together from one status.
-func (e *Exporter) observe(meter metric.Meter, look Look) error {
-	instruments := map[*definition]metric.Float64Observable{}
+// observe makes the instruments, and has them read together.
+func (e *Exporter) observe(meter metric.Meter, set *Set) error {
+	instruments := map[*Metric]metric.Float64Observable{}
 	var all []metric.Observable
-	for _, d := range definitions {
+	for _, m := range set.Metrics {
 		var one metric.Float64Observable
 		var err error
-		if name := "airtide.share." + d.name; d.counter {
-			one, err = meter.Float64ObservableCounter(name, metric.WithUnit(d.unit), metric.WithDescription(d.help))
+		if m.Counter {
+			one, err = meter.Float64ObservableCounter(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Help))
 		} else {
-			one, err = meter.Float64ObservableGauge(name, metric.WithUnit(d.unit), metric.WithDescription(d.help))
+			one, err = meter.Float64ObservableGauge(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Help))
 		}
 		if err != nil {
 			return err
 		}
-		instruments[d] = one
+		instruments[m] = one
 		all = append(all, one)
 	}
 	_, err := meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		if e.closing.Load() {
 			return nil
 		}
-		points, cell, policy, err := look.points(ctx)
+		points, labels, err := set.Gather(ctx)
 		if err != nil {
-			return fmt.Errorf("the agent gives no status: %w", err)
+			return err
 		}
-		constant := metric.WithAttributes(attribute.String("cell", cell), attribute.String("policy", policy))
 		for _, p := range points {
-			if p.label == "" {
-				o.ObserveFloat64(instruments[p.definition], p.value, constant)
-				continue
+			attributes := make([]attribute.KeyValue, 0, len(labels)+len(p.Of))
+			for _, l := range labels {
+				attributes = append(attributes, attribute.String(l.Name, l.Value))
 			}
-			o.ObserveFloat64(instruments[p.definition], p.value, constant,
-				metric.WithAttributes(attribute.String(p.label, p.of)))
+			for i, value := range p.Of {
+				attributes = append(attributes, attribute.String(p.Labels[i], value))
+			}
+			o.ObserveFloat64(instruments[p.Metric], p.Value, metric.WithAttributes(attributes...))
 		}
 		return nil
 	}, all...)
@@ -119,7 +121,7 @@ func (e *Exporter) observe(meter metric.Meter, look Look) error {
 // closePatience is how long that may take.
 const closePatience = 2 * time.Second
 
-// Close waits up to two seconds for pending metrics. The agent may have ended before.
+// Close waits up to two seconds for pending metrics. The source may have ended before.
 func (e *Exporter) Close() error {
 	e.closing.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
