@@ -137,6 +137,33 @@ func TestCellEndsWithCtrlC(t *testing.T) {
 	}
 }
 
+func TestASignalToTheGroupEndsACellInOrder(t *testing.T) {
+	need.Root(t)
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		cmd := airtide("cell", "run", cellFile(t, homeCell), "--", "sh", "-c", "echo ready; sleep 1000")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+			t.Fatalf("the command does not start: %v", err)
+		}
+		if err := syscall.Kill(-cmd.Process.Pid, s); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		if strings.Contains(stderr.String(), "engine") {
+			t.Errorf("%v to the group: %s", s, stderr.String())
+		}
+	}
+}
+
 func TestCellThatIsKilledLeavesNothing(t *testing.T) {
 	need.Root(t)
 	cmd, namespaces := startCell(t)
