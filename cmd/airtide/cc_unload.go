@@ -10,7 +10,7 @@ import (
 	"airtide/internal/view/terminal"
 )
 
-// unloadWait is how long the kernel may take to let go of a congestion control.
+// unloadWait is the longest time that the kernel takes to release a congestion control.
 const unloadWait = 10 * time.Second
 
 func newCCUnload(t *terminal.Terminal) *cobra.Command {

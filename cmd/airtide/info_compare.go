@@ -69,7 +69,7 @@ func printComparison(t *terminal.Terminal, files []string, info [2]infoJSON, asJ
 	return t.Table(pairsTable(c.Flows))
 }
 
-// maxPairs is how many pairs the table shows.
+// maxPairs is the number of pairs in the table.
 const maxPairs = 40
 
 // pairsTable has a row for each pair of flows.

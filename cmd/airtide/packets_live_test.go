@@ -205,7 +205,7 @@ func TestCountsOfRealTransfersEqualThoseOfTshark(t *testing.T) {
 	}
 }
 
-// offset is what a join finds of a connection.
+// offset is the result of a join for a connection.
 type offset struct {
 	near                   string
 	offsetNs, senderOffset time.Duration

@@ -23,9 +23,9 @@ type Config struct {
 	Seed uint64 `json:"seed"`
 	// Band of the medium.
 	Band medium.Band `json:"band"`
-	// RetryLimit is how often a frame is sent before it is given up; 0 means 7.
+	// RetryLimit is the number of times a frame is sent at most; 0 means 7.
 	RetryLimit int `json:"retry_limit,omitempty"`
-	// TXOPNs is how long any contender may hold the medium; 0 means one frame exchange.
+	// TXOPNs is the longest time that a contender holds the medium; 0 means one frame exchange.
 	TXOPNs int64 `json:"txop_ns,omitempty"`
 	// Beacons, BlockAckRequest, BasicRatesKbps, LeaveOutVHTSIGB, EIFSAfterCollision and
 	// AdaptiveWindows are medium.Config's.

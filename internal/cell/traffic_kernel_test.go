@@ -55,7 +55,7 @@ func TestTCPUploadGetsWhatTheMediumGives(t *testing.T) {
 	}
 }
 
-// busyMs is how late the fastest of many pings may be on a busy machine.
+// busyMs is the greatest delay of the fastest of many pings on a busy machine.
 const busyMs = 10
 
 func TestStationsAndServersReachEachOther(t *testing.T) {

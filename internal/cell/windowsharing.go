@@ -103,7 +103,7 @@ func (w *windowSharing) pass(p *queue.Packet, nowNs int64) {
 	}
 }
 
-// share is how many bytes a connection may have under way.
+// share is the number of bytes that a connection may have in flight.
 func (w *windowSharing) share(c *sharedConnection) int {
 	segment := c.segmentBytes
 	if segment == 0 {

@@ -26,10 +26,10 @@ import (
 const (
 	// minSilenceLimit is the least time without any report after which bounds are lifted.
 	minSilenceLimit = time.Second
-	// silenceGaps is how many mean report gaps count as normal silence. Gaps are long if reports
-	// are rare, as with a hub in a large cell.
+	// silenceGaps is the number of mean report gaps that count as normal silence. Gaps are long if
+	// reports are rare, as with a hub in a large cell.
 	silenceGaps = 4
-	// boundLease is how long bounds outlive the last step if the agent is killed or stalled.
+	// boundLease is the time for which bounds outlive the last step of a killed or stalled agent.
 	boundLease = 800 * time.Millisecond
 )
 

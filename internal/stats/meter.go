@@ -1,7 +1,7 @@
 package stats
 
-// meterPoints is how many readings a meter remembers; a quarter of the window lies between two of
-// them.
+// meterPoints is the number of readings that a meter remembers; a quarter of the window lies
+// between two of them.
 const meterPoints = 6
 
 type reading struct{ ns, value int64 }

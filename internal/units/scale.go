@@ -8,7 +8,7 @@ import (
 // Step is a unit of an axis.
 type Step struct {
 	Name string
-	// Size is how many base units the unit holds.
+	// Size is the number of base units in the unit.
 	Size float64
 	// From is the least maximum, in base units, of axes that use the unit.
 	From float64

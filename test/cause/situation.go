@@ -85,7 +85,7 @@ func (s *Situation) Record(ctx context.Context, p Programs, seed uint64, path st
 	return s.traffic(ctx, p, &machines, path)
 }
 
-// machines is what cell run --json prints.
+// machines is the output of cell run --json.
 type machines struct{ Hosts []machine }
 
 type machine struct{ Name, Namespace, Address string }

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 // little more.
 const standalone = 300e6
 
-// lie is what a member reports.
+// lie is the false report of a member.
 type lie struct {
 	rate, later float64 // bit/s, in the first 8 s and afterwards
 	rtt         time.Duration

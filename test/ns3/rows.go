@@ -40,7 +40,7 @@ type Row struct {
 	Options string
 }
 
-// Has says whether the row has an option, such as bar=0.
+// Has reports whether the row has an option, such as bar=0.
 func (r *Row) Has(option string) bool {
 	return slices.Contains(strings.Fields(r.Options), option)
 }

@@ -15,7 +15,7 @@ type Air interface {
 	SendReport(terminal, bytes int, heard func(at time.Duration))
 }
 
-// Window is how much of a flow may be in flight.
+// Window is the amount of a flow that may be in flight.
 type Window struct {
 	// Packets is the upper bound; 0 stops the flow.
 	Packets int
@@ -23,7 +23,8 @@ type Window struct {
 	Least int
 }
 
-// Progress is what a flow did: bits of acknowledged payload, and round-trip times, 0 without any.
+// Progress is the progress of a flow: bits of acknowledged payload, and round-trip times, 0 without
+// any.
 type Progress struct {
 	Bits              float64
 	LeastRTT, MeanRTT time.Duration

@@ -22,7 +22,7 @@ type Config struct {
 	// Loss, Late and Duplicate are the parts of the reports that a terminal does not hear, hears up
 	// to half a second late, and hears twice.
 	Loss, Late, Duplicate float64
-	// StepEvery is how often an agent decides; 0 is 100 ms, as in package share.
+	// StepEvery is the interval between decisions of an agent; 0 means 100 ms, as in package share.
 	StepEvery time.Duration
 	// Change, if not nil, changes the configuration of all agents.
 	Change func(*control.Config)
@@ -34,12 +34,11 @@ type Config struct {
 
 // Terminal is a terminal of a cell.
 type Terminal struct {
-	// Standalone is what it reaches alone, in bit/s. The agent is configured with it unless Radio
-	// is set.
+	// Standalone is its rate alone, in bit/s. The agent is configured with it unless Radio is set.
 	Standalone float64
 	// StandaloneAt, if not nil, replaces Standalone at a time.
 	StandaloneAt func(now time.Duration) float64
-	// Radio, if not nil, is what the radio tells at a time; zero values make the agent measure.
+	// Radio, if not nil, returns the radio's rate at a time; zero values make the agent measure.
 	Radio func(now time.Duration) control.Radio
 	// SingleFrames says that the radio has no A-MPDUs.
 	SingleFrames bool
@@ -109,7 +108,7 @@ type Cell struct {
 const (
 	// longestLate is by how much datagrams come late at most.
 	longestLate = 500 * time.Millisecond
-	// defaultStepEvery is how often agents decide.
+	// defaultStepEvery is the interval between decisions of an agent.
 	defaultStepEvery = 100 * time.Millisecond
 	// keyText is the key of all simulated cells (bytes 00 to 1f), so that a run can be repeated.
 	keyText = "airtide-cell-1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9K66xW"
@@ -161,7 +160,7 @@ func (c *Cell) Now() time.Duration { return c.now }
 // Notices are the lines for the user of all agents so far.
 func (c *Cell) Notices() []string { return c.notices }
 
-// Reports is how many reports were sent so far, and their airtime as package message computes it.
+// Reports is the number of reports so far, and their airtime as package message computes it.
 func (c *Cell) Reports() (reports int, airtime time.Duration) { return c.reports, c.airtime }
 
 // at does something at a time.
@@ -183,7 +182,7 @@ func (c *Cell) Until(end time.Duration) {
 	c.now = end
 }
 
-// Address is where a terminal's datagrams come from.
+// Address is the source address of a terminal's datagrams.
 func Address(terminal int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(terminal >> 8), byte(terminal)}), 0)
 }

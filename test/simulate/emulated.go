@@ -96,12 +96,12 @@ const (
 	wireBytes = 38
 	// udpIPv6Bytes are around a report.
 	udpIPv6Bytes = 48
-	// stationQueue is how many packets of an upload wait below its socket at most, by TCP's small
+	// stationQueue is the greatest number of packets of an upload below its socket, by TCP's small
 	// queues; the others wait in the socket, behind reports.
 	stationQueue = 128
 	// defaultAPQueue is the access point's queue, in packets.
 	defaultAPQueue = 1000
-	// wireQueue is how many packets wait for the wire in each direction at most.
+	// wireQueue is the greatest number of packets that wait for the wire in each direction.
 	wireQueue = 1000
 	// initialWindow is Linux's.
 	initialWindow = 10
@@ -111,7 +111,7 @@ const (
 	delayedAck = 40 * time.Millisecond
 	// basicMbps is the rate of multicast.
 	basicMbps = 6
-	// mostData is how many packets an application with a demand writes ahead.
+	// mostData is the number of packets that an application with a demand writes ahead.
 	mostData = 64
 )
 
@@ -464,7 +464,7 @@ func (e *Emulated) Advance(now time.Duration) {
 	e.now = max(e.now, now)
 }
 
-// Alone is what the first flow reaches if it alone sends, in bit/s: half a second after it has
+// Alone is the rate of the first flow if it alone sends, in bit/s: half a second after it has
 // begun, for two seconds.
 func (e *Emulated) Alone() float64 {
 	const settle, measure = 500 * time.Millisecond, 2 * time.Second

@@ -15,7 +15,7 @@ type State struct {
 	Now time.Duration
 	// Known is the part of all pairs of terminals of which one counts with the other.
 	Known float64
-	// Bounded is how many terminals are bounded by a share.
+	// Bounded is the number of terminals that a share bounds.
 	Bounded int
 	// Within is the part of the terminals whose share is within a tenth of the optimum: the share
 	// if all know all.

@@ -44,16 +44,16 @@ type station struct {
 }
 
 const (
-	// accessOverhead is what an access costs besides its frames: contention, preambles, the
+	// accessOverhead is the time of an access besides its frames: contention, preambles, the
 	// acknowledgement, and its part of the access point's accesses.
 	accessOverhead = 300 * time.Microsecond
-	// quietAccess is what the first packet of a transfer waits for both accesses.
+	// quietAccess is the time that the first packet of a transfer waits for both accesses.
 	quietAccess = time.Millisecond
-	// solveEvery is how often the model is solved anew.
+	// solveEvery is the interval at which the model is solved anew.
 	solveEvery = 50 * time.Millisecond
 )
 
-// Alone is what a station reaches alone, in bit/s of payload.
+// Alone is the rate of a station alone, in bit/s of payload.
 func (s Station) Alone() float64 {
 	bits := float64(s.Aggregate * packetBits)
 	return bits / (accessOverhead.Seconds() + bits/s.PHY) * payloadBits / packetBits
@@ -149,7 +149,7 @@ func (q *Queues) cycle(wire float64) {
 	q.turns(high, wire)
 }
 
-// turns is what the turns of a cycle cost, in seconds.
+// turns is the time of the turns of a cycle, in seconds.
 func (q *Queues) turns(cycle, wire float64) (cost float64) {
 	for i := range q.stations {
 		s := &q.stations[i]

@@ -53,7 +53,7 @@ type ScenarioFlow struct {
 	DemandBps float64
 }
 
-// Result is how a scenario went. Slices are in order of the stations.
+// Result is the result of a scenario. Slices are in order of the stations.
 type Result struct {
 	Goodputs []float64 // bit/s of payload
 	// Airtimes are the goodputs as parts of the standalone rates of the radios at that time.
@@ -68,7 +68,7 @@ type Result struct {
 	Notices []string
 }
 
-// Standalone is what a station with a rate reaches alone by one upload, in bit/s of payload.
+// Standalone is the rate of one upload of a station alone, in bit/s of payload.
 func (s *Scenario) Standalone(phy medium.PHY, extraDelay time.Duration) (float64, error) {
 	one, err := NewEmulated(EmulatedConfig{
 		Seed: 1, Band: s.Band, Radios: [][]medium.RateFrom{{{PHY: phy}}}, Delay: s.Delay + extraDelay,

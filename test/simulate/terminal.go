@@ -100,7 +100,7 @@ func (t *terminal) configured() float64 {
 	return t.Standalone
 }
 
-// standalone is what it reaches alone now, in bit/s.
+// standalone is its present rate alone, in bit/s.
 func (t *terminal) standalone() float64 {
 	if t.StandaloneAt != nil {
 		return t.StandaloneAt(t.cell.now)
@@ -328,7 +328,7 @@ func (t *terminal) window(f *terminalFlow) Window {
 	return Window{Packets: freeWindow}
 }
 
-// bounded says whether windows are bounded. In a release probe the share still counts.
+// bounded reports whether windows are bounded. In a release probe the share still counts.
 func (t *terminal) bounded() bool {
 	const releaseProbe = 5 * time.Second
 	inProbe := t.out.View.Probe == message.ReleaseProbe && t.boundAt > 0 && t.cell.now-t.boundAt <= releaseProbe

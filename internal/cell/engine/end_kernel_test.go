@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// parentCommand starts such a process, through other commands that change what it may do.
+// parentCommand starts such a process, through other commands that change its rights.
 func parentCommand(through ...string) *exec.Cmd {
 	arguments := append(through, os.Args[0])
 	c := exec.Command(arguments[0], arguments[1:]...)

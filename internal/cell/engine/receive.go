@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readBudget is how many packets of one port are read before the next port has its turn.
+// readBudget is the number of packets that are read from one port before the next port's turn.
 const readBudget = 64
 
 // receive reads a port until it is empty, its turn is over or the station's queue is full.

@@ -18,7 +18,7 @@ type lineConfig struct {
 	Limit   int     `json:"limit"`    // of a station's queue in packets; 0 is without
 	Fail    string  `json:"fail"`     // refuse to be built
 	Panic   bool    `json:"panic"`    // at the first packet
-	// Observed is how many bytes more there are to copy for Status.
+	// Observed is the number of further bytes that Status copies.
 	Observed int `json:"observed"`
 }
 

@@ -88,7 +88,7 @@ func makeFolder() error {
 	return os.Chmod(folder, 0o700)
 }
 
-// patience is how long the other side may take.
+// patience is the longest wait for the other side.
 const patience = 5 * time.Second
 
 func answer(conn net.Conn, name string, id ID, c *cell.Cell) {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// Category is how a contender gets to the medium.
+// Category is the class of access to the medium of a contender.
 type Category uint8
 
 // The categories.
@@ -28,11 +28,10 @@ type Access struct {
 	CWMin, CWMax int
 	// AIFSN is the number of slots after SIFS (DIFS: 2).
 	AIFSN int
-	// TXOPNs is how long a contender may hold the medium. Zero: the category's default. Negative:
-	// one exchange per access.
+	// TXOPNs is the longest time that a contender holds the medium. Zero: the category's default.
+	// Negative: one exchange per access.
 	TXOPNs int64
-	// RetryLimit is how often a frame is sent before it is given up. Default 7,
-	// dot11ShortRetryLimit.
+	// RetryLimit is the number of times a frame is sent at most. Default 7, dot11ShortRetryLimit.
 	RetryLimit int
 }
 

@@ -228,7 +228,7 @@ func (m *Medium) Advance(nowNs int64) {
 	m.running = false
 }
 
-// Free is how many packets a station's queue still takes, a large number when it has no limit.
+// Free is the number of packets that a station's queue still takes, large if it has no limit.
 func (m *Medium) Free(station int) int {
 	t := &m.terminals[station]
 	if t.limit == 0 {

@@ -187,7 +187,7 @@ func (c *Config) radio(p PHY, qos bool) radio {
 	return r
 }
 
-// frameNs is how long a frame keeps the medium, signal extension included.
+// frameNs is the time that a frame occupies the medium, signal extension included.
 func (r *radio) frameNs(bytes int) int64 { return r.ppduNs(bytes) + r.extensionNs }
 
 // mpduBytes returns the size of a packet's frame: header, LLC and SNAP header, packet, FCS.

@@ -20,7 +20,7 @@ type Entry struct {
 	Name       string     `json:"name"`
 	Kind       Kind       `json:"kind"`
 	Parameters Parameters `json:"parameters"`
-	// Sockets is how many connections use it.
+	// Sockets is the number of connections that use it.
 	Sockets uint64 `json:"sockets"`
 	// Pin is the file that keeps it, "" when Processes do.
 	Pin       string `json:"pin,omitempty"`
@@ -233,7 +233,7 @@ func (e *Entry) read(name string, f func(*ebpf.Map) error) error {
 	return nil
 }
 
-// sockets is how many connections use it now.
+// sockets is the number of connections that use it now.
 func (e *Entry) sockets() (n uint64, err error) {
 	err = e.read(usageMapName, func(m *ebpf.Map) error {
 		var u cubicCcUsage

@@ -108,7 +108,7 @@ func loadCubic(r Ratio) error {
 	return l.Close() // the pin keeps it
 }
 
-// unloadWait is how long, by the warped clock, the kernel may take to let go of it.
+// unloadWait is the longest time, by the warped clock, that the kernel takes to release it.
 const unloadWait = time.Minute
 
 func unloadCubic() error {

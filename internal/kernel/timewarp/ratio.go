@@ -55,7 +55,7 @@ func shorten(text string) string {
 	return text
 }
 
-// String is how the module writes it: 10 or 5/2.
+// String is the module's spelling: 10 or 5/2.
 func (r Ratio) String() string {
 	if r.Den == 1 {
 		return fmt.Sprint(r.Num)

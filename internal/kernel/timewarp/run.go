@@ -53,7 +53,7 @@ func (r *Result) Err() error {
 	return &command.ExitError{Name: r.command, Code: r.ExitStatus}
 }
 
-// killAfter is how long, by the warped clock, a command may take to end after Ctrl-C; then it is
+// killAfter is the time, by the warped clock, that a command has to end after Ctrl-C; then it is
 // killed.
 const killAfter = time.Minute
 

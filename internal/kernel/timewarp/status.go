@@ -17,7 +17,7 @@ type Reading struct {
 	WarpedNs int64 `json:"warped_ns"`
 }
 
-// Since is how much both clocks went on since an earlier reading.
+// Since is the progress of both clocks since an earlier reading.
 func (r Reading) Since(earlier Reading) (real, warped time.Duration) {
 	return time.Duration(r.RealNs - earlier.RealNs), time.Duration(r.WarpedNs - earlier.WarpedNs)
 }

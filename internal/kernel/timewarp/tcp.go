@@ -55,7 +55,7 @@ type Changed struct {
 	Lacks []string `json:"lacks,omitempty"`
 }
 
-// tcpNow is how TCP follows N now.
+// tcpNow is the present adaptation of TCP to N.
 func (k *Kernel) tcpNow(s *state) (t TCP, err error) {
 	t.RTO, err = k.RTO()
 	t.ScaledCubic = s != nil && s.Cubic != nil
@@ -120,7 +120,7 @@ func rtoNotSupported(rto RTO) error {
 	return fmt.Errorf("this kernel cannot do --rto %s (see dmesg): choose another of bounds, paper and none", rto)
 }
 
-// RTO is how the retransmission timeout follows N. The module must be loaded.
+// RTO is the adaptation of the retransmission timeout to N. The module must be loaded.
 func (k *Kernel) RTO() (RTO, error) {
 	text, err := file.Line(k.parameter("rto"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -53,7 +53,7 @@ func BenchmarkTCPTimers(t *testing.B) {
 	}
 }
 
-// delayedACK is how long a host waits before it acknowledges a single segment.
+// delayedACK is the time that a host waits before it acknowledges a single segment.
 func delayedACK(t testing.TB, p *path, client, server *net.TCPConn) time.Duration {
 	one := make([]byte, 1)
 	socketOf(t, server, func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 0) })

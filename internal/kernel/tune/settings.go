@@ -41,7 +41,7 @@ type Settings struct {
 	MinRTOUs uint32 `json:"min_rto_us,omitempty"`
 	// MaxRTOUs is the largest, 1 s to 120 s (Linux 6.15).
 	MaxRTOUs uint32 `json:"max_rto_us,omitempty"`
-	// MaxDelayedAckUs is how long an ACK may be delayed, at most 200 ms.
+	// MaxDelayedAckUs is the longest delay of an ACK, at most 200 ms.
 	MaxDelayedAckUs uint32 `json:"max_delayed_ack_us,omitempty"`
 }
 

@@ -8,7 +8,7 @@ import (
 	"airtide/internal/units"
 )
 
-// mostNamed is how many failures a text names one by one.
+// mostNamed is the number of failures that a text names one by one.
 const mostNamed = 20
 
 // WriteText writes a summary of the report and the failed settings.

@@ -24,7 +24,7 @@ import (
 // NaN.
 type Kernel map[plan.Quantity]float64
 
-// Faults are what is wrong with a recording.
+// Faults are the defects of a recording.
 type Faults struct {
 	// Damage describes its gaps; empty if it is whole.
 	Damage string

@@ -32,7 +32,7 @@ var privateStates = append([]privateState{cubicState, bbrState}, ownStates()...)
 // privateSize is ICSK_CA_PRIV_SIZE of include/net/inet_connection_sock.h, in bytes.
 const privateSize = int(unsafe.Sizeof(monitorSampleRecord{}.Cc))
 
-// member is where a value lies in the private memory.
+// member is the place of a value in the private memory.
 type member struct {
 	offset uint32 // bytes
 	shift  uint8
@@ -40,7 +40,7 @@ type member struct {
 	wide   bool   // the member has more than 32 bits
 }
 
-// bytes is how much is read for the member.
+// bytes is the number of bytes read for the member.
 func (m member) bytes() int {
 	if m.wide {
 		return 8
@@ -129,7 +129,7 @@ func availableAlgorithms() []string {
 	return strings.Fields(string(text))
 }
 
-// words is how many 64-bit words of the private memory hold the members.
+// words is the number of 64-bit words of the private memory that hold the members.
 func (m members) words() (n int) {
 	for _, one := range m {
 		n = max(n, int(one.offset)/8+1)

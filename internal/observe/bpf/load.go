@@ -50,7 +50,7 @@ type Options struct {
 	// Drain is the time between two looks at the rings, on an ordinary thread. With 0 it follows
 	// the load, from minDrain to maxDrain, on a thread that goes before others.
 	Drain time.Duration
-	// BatchTime is how long samples wait for their batch to fill; 0 means DefaultBatchTime.
+	// BatchTime is the longest time that samples wait for a full batch; 0 means DefaultBatchTime.
 	BatchTime time.Duration
 	// NoOwners leaves out the owners of the sockets. It is not for a filter by process.
 	NoOwners bool

@@ -26,7 +26,7 @@ const (
 	// ringRelease is the number of records after which their room is given back to the programs.
 	// Each release invalidates the cache line that the programs read, so it is not one.
 	ringRelease = 128
-	// recordTimeOffset is where every record of record.h has its time.
+	// recordTimeOffset is the offset of the time in every record of record.h.
 	recordTimeOffset = 16
 )
 

@@ -24,7 +24,8 @@ const (
 	// processor's cache.
 	defaultBatchRows = 1000
 	relistInterval   = time.Second
-	// failuresInARow is how many polls may fail for want of memory before Run gives up.
+	// failuresInARow is the number of polls in a row that fail for want of memory before Run gives
+	// up.
 	failuresInARow = 20
 )
 

@@ -53,7 +53,7 @@ type Options struct {
 	Attach bpf.Attach
 	// BTFPath is a file with the kernel's BTF.
 	BTFPath string
-	// BatchTime is how long samples may wait for their batch to fill.
+	// BatchTime is the longest time that samples wait for a full batch.
 	BatchTime time.Duration
 	// Drain is the time between two looks at the rings of the BPF source. With 0 it follows the
 	// load.

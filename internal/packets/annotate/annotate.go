@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// nearNs is how far the time of a retransmission may be from that of its packet.
+	// nearNs is the greatest distance in time between a retransmission and its packet.
 	nearNs = 10e6
-	// staleNs is how long behind the end of the recording its last state counts.
+	// staleNs is the time behind the end of the recording in which its last state counts.
 	staleNs = 1e9
 )
 

@@ -11,7 +11,7 @@ type hole struct{ start, end int64 }
 // maxHoles bounds the holes of a direction; the oldest go.
 const maxHoles = 1 << 10
 
-// keptHoles is how many holes a direction keeps behind an ACK.
+// keptHoles is the number of holes that a direction keeps behind an ACK.
 const keptHoles = 64
 
 // holes are the ranges of a stream that were not seen, in order. A hole takes the place of a

@@ -134,7 +134,8 @@ func ackSigns(s *decode.Segment, sender, receiver *side) Signs {
 	return 0
 }
 
-// sequence is how many sequence numbers a segment takes: its bytes, and one for SYN or FIN.
+// sequence is the number of sequence numbers that a segment takes: its bytes, and one for SYN or
+// FIN.
 func sequence(s *decode.Segment) uint32 {
 	if s.Flags&(decode.SYN|decode.FIN) != 0 {
 		return s.Payload + 1

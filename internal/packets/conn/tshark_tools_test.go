@@ -21,7 +21,7 @@ import (
 	"airtide/test/need"
 )
 
-// madeConnections is how many connections are made up; MADE_CONNECTIONS in the environment changes
+// madeConnections is the number of made-up connections; MADE_CONNECTIONS in the environment changes
 // it, and MADE_SEED the seed.
 const madeConnections = 200
 

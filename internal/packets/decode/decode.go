@@ -62,7 +62,7 @@ type Segment struct {
 	SACKPermitted bool
 	FastOpen      bool
 	Timestamps    bool
-	// Tunnels is how many tunnels lie around the segment.
+	// Tunnels is the number of tunnels around the segment.
 	Tunnels uint8
 	// MissingOptions counts bytes of options that the capture does not hold.
 	MissingOptions uint8

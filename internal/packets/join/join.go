@@ -293,7 +293,7 @@ func (j *Joiner) Step(c *conn.Connection, s *conn.Step) error {
 	return nil
 }
 
-// graceNs is how far both clocks may differ for flows with the same addresses and ports.
+// graceNs is the greatest difference of both clocks for flows with the same addresses and ports.
 const graceNs = 60e9
 
 // find returns the flow of an address pair that began nearest to a connection.

@@ -13,7 +13,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// closedKept is how long a closed flow is still defined in a recording that begins.
+// closedKept is the time for which a closed flow is still defined in a recording that begins.
 const closedKept = 5 * time.Second
 
 // Tap is a sink that the user switches on and off: each time on makes a new recording of the chosen

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// window is how much of the file is read at once.
+// window is the number of bytes of the file that are read at once.
 const window = 1 << 18
 
 // blocks reads the blocks of a file one after the other, and finds the next whole one behind a
@@ -23,7 +23,7 @@ type blocks struct {
 	damage Damage
 
 	ctx context.Context
-	// unchecked is how many more bytes may be checked in search of a whole block.
+	// unchecked is the number of bytes that may still be checked in search of a whole block.
 	unchecked int64
 
 	buf      []byte // part of the file, from bufStart

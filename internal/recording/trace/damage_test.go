@@ -71,7 +71,7 @@ func scanBytes(file []byte, o ScanOptions) (*kept, *Reader, error) {
 // held counts what a sink got: samples, events and losses.
 func held(k *kept) [3]int { return [3]int{len(k.rows), len(k.events), len(k.losses)} }
 
-// within counts what the blocks hold.
+// within counts the contents of the blocks.
 func within(blocks []extent) (n [3]int) {
 	for _, b := range blocks {
 		switch b.kind {

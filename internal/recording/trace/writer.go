@@ -22,7 +22,7 @@ const (
 	directRows = 2048
 	// maxAgeNs is the maximum age of gathered data, measured by the times of samples and events.
 	maxAgeNs = int64(1e9)
-	// maxGathered is how many bytes of events or flows are gathered at most.
+	// maxGathered is the greatest number of bytes of events or flows that are gathered.
 	maxGathered = 1 << 20
 )
 

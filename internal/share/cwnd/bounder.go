@@ -53,11 +53,11 @@ type ends struct{ local, remote netip.AddrPort }
 const (
 	// lookEvery is the shortest interval between two searches for the sockets of unknown flows.
 	lookEvery = 500 * time.Millisecond
-	// bindEvery is how often sockets get this agent's congestion control again, because programs
-	// may choose another one at any time.
+	// bindEvery is the interval at which sockets get this agent's congestion control again, because
+	// programs may choose another one at any time.
 	bindEvery = time.Second
-	// unboundAfter is how long a flow may be without a known socket until it counts as not bounded:
-	// a binding and a search.
+	// unboundAfter is the time without a known socket after which a flow counts as not bounded: a
+	// binding and a search.
 	unboundAfter = 2 * time.Second
 )
 

@@ -19,7 +19,7 @@ const (
 	// greedyTime is how long a direction counts as greedy after its window was full while data
 	// waited.
 	greedyTime = time.Second
-	// activeTime is how long a direction counts as active after it carried data.
+	// activeTime is the time for which a direction counts as active after it carried data.
 	activeTime = time.Second
 	// headroom is the factor by which a flow that is limited by its application may grow at once.
 	headroom = 1.25

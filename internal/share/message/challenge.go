@@ -15,8 +15,9 @@ import (
 const (
 	shortestRotationNs = 30e9
 	periodsPerRotation = 64
-	// answersAtOnce is how often a new challenge is answered as soon as there is room. With a loss
-	// of 30 %, all three answers are lost once in 37 times. Then the sender asks again.
+	// answersAtOnce is the number of answers to a new challenge that are sent as soon as there is
+	// room. With a loss of 30 %, all three answers are lost once in 37 times. Then the sender asks
+	// again.
 	answersAtOnce = 3
 	// answersAlways is the least number of answers in a report. Sessions that are not confirmed
 	// come first, then all in turn.

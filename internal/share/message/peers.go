@@ -45,7 +45,7 @@ func (r *Receiver) present(s *session, nowNs int64) bool {
 const (
 	// youngReports is the number of own reports before which all unconfirmed sessions count.
 	youngReports = 20
-	// trustedBeyond is how many more unconfirmed than confirmed sessions count later.
+	// trustedBeyond is the excess of unconfirmed over confirmed sessions that counts later.
 	trustedBeyond = 8
 	itself        = 1
 )

@@ -63,7 +63,8 @@ type Receiver struct {
 // typicalSize stands for the size of this terminal's datagrams before the first.
 const typicalSize = shortest + fieldsSize - firstFieldsSize + answersAlways*echoSize
 
-// looksPerPeriod is how often a Receiver forgets gone sessions and checks its challenge.
+// looksPerPeriod is the number of times per period that a Receiver forgets gone sessions and checks
+// its challenge.
 const looksPerPeriod = 10
 
 // NewReceiver returns a Receiver with a new session. An agent calls it when it starts and when its

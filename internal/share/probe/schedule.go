@@ -54,9 +54,9 @@ const (
 	releaseLeast = 3 * time.Second
 	// gap is the least time between two probes. Windows and rates recover in it.
 	gap = 200 * time.Millisecond
-	// rttProbeReuse is how long the result of an RTT probe serves instead of another RTT probe.
+	// rttProbeReuse is the time for which the result of an RTT probe replaces another RTT probe.
 	rttProbeReuse = time.Second
-	// sameProbe is how far the start of a probe may vary between its reports.
+	// sameProbe is the greatest variation of the start of a probe between its reports.
 	sameProbe = 150 * time.Millisecond
 )
 

@@ -20,7 +20,7 @@ var standards = map[string]Generation{
 	"802.11be": EHT,
 }
 
-// PHY is how a station sends now.
+// PHY is the present mode of a station's transmissions.
 type PHY struct {
 	Bps        float64
 	Generation Generation

@@ -78,7 +78,7 @@ func TestASingleTriedRateDoesNotCount(t *testing.T) {
 	}
 }
 
-// scripted is a source that tells what it is given.
+// scripted is a source that returns the given values.
 type scripted []PHY
 
 func (s *scripted) now() (PHY, error) {

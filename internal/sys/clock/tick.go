@@ -31,8 +31,8 @@ func TickRate(jiffies func() (uint32, error)) (int, error) {
 	}
 }
 
-// namespaceOffset is how far the own time namespace has set the monotonic clock, in nanoseconds:
-// the count of ticks knows of none.
+// namespaceOffset is the offset of the own time namespace's monotonic clock, in nanoseconds: the
+// count of ticks knows of none.
 func namespaceOffset() int64 {
 	text, err := os.ReadFile("/proc/self/timens_offsets")
 	if err != nil {

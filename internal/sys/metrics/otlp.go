@@ -118,7 +118,7 @@ func (e *Exporter) observe(meter metric.Meter, set *Set) error {
 	return err
 }
 
-// closePatience is how long that may take.
+// closePatience is the longest time for that.
 const closePatience = 2 * time.Second
 
 // Close waits up to two seconds for pending metrics. The source may have ended before.

@@ -65,7 +65,7 @@ func Handler(s *Set) http.Handler {
 	return mux
 }
 
-// mostAtOnce is how many scrapes are answered at the same time.
+// mostAtOnce is the number of scrapes that are answered at the same time.
 const mostAtOnce = 4
 
 // Server answers scrapes.

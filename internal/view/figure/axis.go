@@ -6,7 +6,7 @@ import (
 	"airtide/internal/units"
 )
 
-// AxisKind is how an axis places values.
+// AxisKind is the scale of an axis.
 type AxisKind string
 
 // Kinds of axes.

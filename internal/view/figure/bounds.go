@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// reachOfLimits is how far above the other values, as a factor, a limit may lie and still be inside
-// the panel.
+// reachOfLimits is the greatest ratio of a limit to the other values at which the limit is still
+// inside the panel.
 const reachOfLimits = 1.8
 
 // settle gives bounds to all axes. Panels of the same place in all cells get the same bounds, so

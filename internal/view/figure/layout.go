@@ -107,7 +107,7 @@ func (s *sheet) drawGrid(area vg.Rectangle) error {
 	return nil
 }
 
-// cellLayout is how the area of a cell is divided.
+// cellLayout is the division of a cell's area.
 type cellLayout struct {
 	left, right vg.Length // beside the data
 	indent      vg.Length // indentation of legends

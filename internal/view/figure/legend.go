@@ -15,7 +15,7 @@ type entry struct {
 	kind  sampleKind
 }
 
-// sampleKind is how a style is shown in a legend.
+// sampleKind is the sample of a style in a legend.
 type sampleKind int
 
 const (

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// inkWidth is how wide a text is in a PNG, in points.
+// inkWidth is the width of a text in a PNG, in points.
 func inkWidth(dpi int, s string) float64 {
 	c := raster{vgimg.NewWith(vgimg.UseWH(200, 30), vgimg.UseDPI(dpi))}
 	c.SetColor(color.Black)

@@ -2,7 +2,7 @@ package figure
 
 import "math"
 
-// SeriesKind is how the samples of a series are drawn.
+// SeriesKind is the kind of line or mark of a series.
 type SeriesKind int
 
 // Kinds of series.

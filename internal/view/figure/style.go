@@ -50,7 +50,8 @@ const (
 	Upright Hatch = "upright"
 )
 
-// Style is how a series or a mark looks. The empty dash is Solid, the empty marker NoMarker.
+// Style is the appearance of a series or a mark. The empty dash is Solid, the empty marker
+// NoMarker.
 type Style struct {
 	Ink    Ink
 	Width  float64 // width of lines, points

@@ -104,7 +104,7 @@ func (v *view) hasState(f tcp.Field) bool {
 	return known > 0 && known >= leastState*float64(v.to-v.from)
 }
 
-// growth is how much a counter grew.
+// growth is the increase of a counter.
 func (v *view) growth(f tcp.Field) int64 {
 	lo, hi, _ := v.curve(f).extremes(v.from, v.to)
 	return hi - lo

@@ -18,7 +18,7 @@ type PlayerOptions struct {
 	Scan func(context.Context, tcp.Sink) error
 	// StartNs and EndNs are the times of the first and the last record.
 	StartNs, EndNs int64
-	// FromNs is where the replay begins. 0 is at StartNs.
+	// FromNs is the time at which the replay begins; 0 means StartNs.
 	FromNs int64
 	// Wall is the wall clock at StartNs.
 	Wall time.Time
@@ -283,7 +283,7 @@ type paced struct {
 	slice *tcp.Batch
 }
 
-// sliceNs is how much time a batch of a replay covers. A recording's batches cover up to a second.
+// sliceNs is the time that a batch of a replay covers. A recording's batches cover up to a second.
 const sliceNs = 50_000_000
 
 // Samples passes the samples of all flows on in the order of time, in short batches.

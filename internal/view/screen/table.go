@@ -27,7 +27,7 @@ const (
 const (
 	// rateWindow is the time over which a rate is taken.
 	rateWindow = 2 * time.Second
-	// sinkDelay is how late a sample may arrive (tcp.Sink's flush period): a flow is not called
+	// sinkDelay is the greatest delay of a sample (tcp.Sink's flush period): a flow is not called
 	// slow before that.
 	sinkDelay = time.Second
 	// linger is the time for which a closed flow remains in the table.

@@ -16,7 +16,7 @@ const (
 	clearBelow = "\x1b[H\x1b[J"
 )
 
-// quiet is how long work may take before Wait reports it, and interval how often it does then.
+// quiet is the time that work takes before Wait reports it, and interval the time between reports.
 const (
 	quiet    = 2 * time.Second
 	interval = time.Second

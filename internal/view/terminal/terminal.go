@@ -15,7 +15,7 @@ import (
 	"airtide/internal/units"
 )
 
-// Terminal is where a command writes. Its methods may be called by several goroutines.
+// Terminal is the output of a command. Several goroutines may call its methods.
 type Terminal struct {
 	// Out takes results, and Err warnings and progress. New makes both remove control characters
 	// from all text.

@@ -52,7 +52,8 @@ func WrapHelp(text string, width int) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// lastColumn is where the last column of a line begins. Columns have two spaces between them.
+// lastColumn is the index at which the last column of a line begins. Columns have two spaces
+// between them.
 func lastColumn(line string) int {
 	begin := strings.LastIndex(strings.TrimRight(line, " "), "  ") + len("  ")
 	if begin < len("  ") {

@@ -1,4 +1,4 @@
-// Package benchlab runs experiments for programs that hold their results against something.
+// Package benchlab runs experiments for programs that compare their results with references.
 package benchlab
 
 import (
@@ -17,14 +17,14 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// Lab is how experiments are run.
+// Lab holds the settings for runs of experiments.
 type Lab struct {
 	// Airtide is the binary, Results the folder in which results are kept.
 	Airtide, Results string
-	// LagLimit is how late 1 packet in 100 may leave the cell for a run to count. Zero means the
-	// experiment's limit.
+	// LagLimit is the delay that at most 1 packet in 100 exceeds in a run that counts. Zero means
+	// the experiment's limit.
 	LagLimit time.Duration
-	// AtOnce is how many runs are done at a time. Zero means the experiment's number.
+	// AtOnce is the number of runs at a time. Zero means the experiment's number.
 	AtOnce int
 }
 

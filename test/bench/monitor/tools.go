@@ -33,7 +33,7 @@ type tool struct {
 	// command is started before the traffic and interrupted after it; its output goes to output.
 	command []string
 	output  string
-	// settle is how long it needs until it observes.
+	// settle is the time until it observes.
 	settle time.Duration
 	// perSegment means that it looks at each segment. Its cost is then printed per segment.
 	perSegment bool

@@ -9,8 +9,8 @@ import (
 
 const tracefs = "/sys/kernel/tracing"
 
-// mountTracefs gives bpftrace and perf the descriptions of the tracepoints where nobody has mounted
-// them yet. Undo takes them away again.
+// mountTracefs mounts the descriptions of the tracepoints for bpftrace and perf, unless they are
+// mounted. Undo unmounts them.
 func mountTracefs() (undo func(), err error) {
 	if _, err := os.Stat(tracefs + "/events"); err == nil {
 		return func() {}, nil

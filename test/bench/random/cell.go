@@ -21,7 +21,7 @@ type cell struct {
 	scenario simulate.Scenario
 }
 
-// foreign is how many terminals have no agent.
+// foreign is the number of terminals without an agent.
 func (c *cell) foreign() (n int) {
 	for _, s := range c.scenario.Stations {
 		if s.NoAgent {

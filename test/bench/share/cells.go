@@ -19,7 +19,7 @@ var kinds = []kind{{80, 2, 866.7, 64}, {80, 1, 433.3, 64}, {20, 1, 65, 43}}
 
 const (
 	delay = time.Millisecond // the path's, each way
-	// agentEvery is how often agents decide.
+	// agentEvery is the interval between decisions of an agent.
 	agentEvery = 100 * time.Millisecond
 )
 
