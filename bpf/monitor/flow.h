@@ -280,17 +280,36 @@ static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 	return true;
 }
 
-/* Evaluates the filter. Called once for each flow, when its addresses are known. */
-static __noinline u8 evaluate_filter(struct flow_state *fs, struct tcp_sock *tp)
+/* Reports whether a socket passes all of the filter but its owners. Its addresses must be known. */
+static __noinline bool socket_passes(struct tcp_sock *tp)
 {
 	struct addresses a = {};
 
-	if (!fs || !tp)
-		return VERDICT_REJECT;
+	if (!tp)
+		return false;
 	read_addresses(tp, &a);
-	if (!address_passes(&a) || !netns_passes(netns_of(tp)) || !cgroup_passes(cgroup_pointer(tp)))
+	return address_passes(&a) && netns_passes(netns_of(tp)) && cgroup_passes(cgroup_pointer(tp));
+}
+
+/* Evaluates the filter. Called once for each flow, when its addresses are known. */
+static __noinline u8 evaluate_filter(struct flow_state *fs, struct tcp_sock *tp)
+{
+	if (!fs || !tp || !socket_passes(tp))
 		return VERDICT_REJECT;
 	return owner_verdict(fs);
+}
+
+/* Counts a socket for which the table has no room, once, if the filter wants it. A socket that has
+ * no addresses yet waits for its next hook. */
+static __noinline int count_untracked(u64 key, struct tcp_sock *tp)
+{
+	u8 why = UNFOLLOWED_NO_ROOM;
+
+	if (!tp || !socket_passes(tp))
+		return 0;
+	if (!bpf_map_update_elem(&unfollowed, &key, &why, BPF_NOEXIST))
+		mon_count(COUNTER_UNTRACKED);
+	return 0;
 }
 
 /* The end that has closed a connection, as far as the state at its first sight tells. */
@@ -328,13 +347,13 @@ static __noinline int private_state_of(struct flow_state *fs, struct tcp_sock *t
 	return 0;
 }
 
-/* Makes the entry of a socket that is seen for the first time. NULL when the table is full. */
+/* Makes the entry of a socket that is seen for the first time. NULL when the table is full, and for
+ * a socket of a namespace that the filter excludes: it must not take the room of another. */
 static __noinline struct flow_state *new_flow(u64 key, struct tcp_sock *tp, bool inherited)
 {
 	struct flow_state fresh = {}, *fs;
-	u8 why = UNFOLLOWED_NO_ROOM;
 
-	if (!tp)
+	if (!tp || !netns_passes(netns_of(tp)))
 		return NULL;
 	fresh.inherited = inherited;
 	fresh.first_ns = bpf_ktime_get_ns();
@@ -350,8 +369,8 @@ static __noinline struct flow_state *new_flow(u64 key, struct tcp_sock *tp, bool
 	fresh.timeouts = tp->inet_conn.icsk_backoff;
 	bpf_map_update_elem(&flows, &key, &fresh, BPF_NOEXIST);
 	fs = bpf_map_lookup_elem(&flows, &key);
-	if (!fs && !bpf_map_update_elem(&unfollowed, &key, &why, BPF_NOEXIST))
-		mon_count(COUNTER_UNTRACKED);
+	if (!fs)
+		count_untracked(key, tp);
 	return fs;
 }
 
