@@ -106,9 +106,14 @@ func (l *loop) close() {
 	_ = unix.Close(l.wakeup)
 }
 
-// run works until it is ordered to stop or a port fails.
+// run works until it is ordered to stop or a port fails, and then closes done. A panic leaves done
+// open: the process ends by it and says why, where a closed done would say that the loop has ended.
 func (l *loop) run() {
-	defer close(l.done)
+	l.work()
+	close(l.done)
+}
+
+func (l *loop) work() {
 	for l.failure == nil {
 		now := l.now()
 		if l.world.Next() <= now {
