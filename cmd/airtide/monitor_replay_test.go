@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"os/signal"
 	"syscall"
 	"testing"
 	"time"
@@ -14,6 +16,11 @@ import (
 // TestSignalsEndMonitorOnATerminal sends each signal as soon as the screen is up, when the program
 // of the screen still starts its parts.
 func TestSignalsEndMonitorOnATerminal(t *testing.T) {
+	// Under nohup the test ignores SIGHUP, as its children would. A signal with a handler has its
+	// default action in children.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	for _, args := range [][]string{{kernelRecording, "--speed", "0.001"}, {"--source", "diag"}} {
 		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 			for range 4 {

@@ -23,7 +23,9 @@ func TestTwoCellsOnOneMedium(t *testing.T) {
 	key, other := cellkey.New(), cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate})
 	b := run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: lowRate})
-	testnet.Eventually(t, longEnough, "a bound", func() bool { return bound(a.now()) })
+	testnet.Eventually(t, longEnough, "a bound", func() bool {
+		return bound(a.now()) && len(a.now().Peers) == 1 && len(b.now().Peers) == 1
+	})
 
 	var chatter net.Conn
 	if err := n.Server.Do(func() (err error) {
@@ -63,11 +65,18 @@ func TestTwoCellsOnOneMedium(t *testing.T) {
 		d := a.now().Datagrams
 		return d["other_cell"] > 20 && d["wrong_key"] > 20
 	})
-	if s := a.now(); len(s.Peers) != 1 || !s.Bounded || s.ShareBps < 0.8*share || s.ShareBps > 1.2*share {
-		t.Errorf("beside another cell: %d peers, bounded %t (%s), a share of %.4g after %.4g",
-			len(s.Peers), s.Bounded, s.Reason, s.ShareBps, share)
-	}
-	if len(b.now().Peers) != 1 {
-		t.Errorf("peers in the other terminal: got %+v", b.now().Peers)
+	// The chatter goes on. On a busy machine reports come late, and for a moment nobody is bounded.
+	var s Status
+	holds := testnet.Await(time.Minute, func() bool {
+		<-ticker.C
+		say(foreign, false)
+		say(own, true)
+		s = a.now()
+		return len(s.Peers) == 1 && s.Bounded && s.ShareBps > 0.8*share && s.ShareBps < 1.2*share &&
+			len(b.now().Peers) == 1
+	})
+	if !holds {
+		t.Errorf("beside another cell: %d peers, bounded %t (%s), a share of %.4g after %.4g; the other has %d peers",
+			len(s.Peers), s.Bounded, s.Reason, s.ShareBps, share, len(b.now().Peers))
 	}
 }
