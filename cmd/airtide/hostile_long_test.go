@@ -23,6 +23,7 @@ import (
 
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
+	"airtide/test/testnet"
 )
 
 // The contract of verbs that read a recording of 1 MB, whatever is in it: memory, and a generous
@@ -326,14 +327,14 @@ func interruptHostile(t *testing.T, verb []string, files *strings.Replacer, tick
 		close(ended)
 	}()
 	guard := time.AfterFunc(hostileTime, func() { _ = cmd.Process.Kill() })
-	for working := false; !working; time.Sleep(time.Millisecond) {
+	testnet.Eventually(t, hostileTime, "its work", func() bool {
 		select {
 		case <-ended:
-			working = true
+			return true
 		default:
-			working = processorTicks(cmd.Process.Pid) >= ticks
+			return processorTicks(cmd.Process.Pid) >= ticks
 		}
-	}
+	})
 	begin := time.Now()
 	_ = cmd.Process.Signal(os.Interrupt)
 	<-ended

@@ -28,6 +28,7 @@ func talk(address string) {
 	}
 	go func() {
 		word := make([]byte, 100)
+		ticks := time.NewTicker(5 * time.Millisecond)
 		for {
 			if _, err := c.Write(word); err != nil {
 				return
@@ -35,7 +36,7 @@ func talk(address string) {
 			if _, err := io.ReadFull(c, word); err != nil {
 				return
 			}
-			time.Sleep(5 * time.Millisecond)
+			<-ticks.C
 		}
 	}()
 	fmt.Println(l.Addr().(*net.TCPAddr).Port)

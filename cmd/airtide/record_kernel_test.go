@@ -182,7 +182,7 @@ func killRecording(t *testing.T, source string) {
 		t.Fatal(err)
 	}
 	waitFor(t, "the recording to begin", func() bool { st, err := os.Stat(path); return err == nil && st.Size() > 0 })
-	time.Sleep(3500 * time.Millisecond)
+	writtenAgain(t, path, 4)
 	held := heldPrograms(t, cmd.Process.Pid)
 	if source == "bpf" && len(held) < 5 {
 		t.Fatalf("the recording holds the BPF programs %v, so this test shows nothing", held)
@@ -214,6 +214,23 @@ func killRecording(t *testing.T, source string) {
 			}
 		}
 		return true
+	})
+}
+
+// writtenAgain waits until a recording has been written down so many times more.
+func writtenAgain(t *testing.T, path string, times int) {
+	t.Helper()
+	size := int64(-1)
+	waitFor(t, "the recording to grow", func() bool {
+		st, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size >= 0 && st.Size() > size {
+			times--
+		}
+		size = st.Size()
+		return times == 0
 	})
 }
 
@@ -255,11 +272,13 @@ func littleTraffic(t *testing.T) uint16 {
 	t.Cleanup(func() { from.Close(); to.Close() })
 	go func() { _, _ = io.Copy(io.Discard, to) }()
 	go func() {
+		ticks := time.NewTicker(5 * time.Millisecond)
+		defer ticks.Stop()
 		for {
 			if _, err := from.Write([]byte{0}); err != nil {
 				return
 			}
-			time.Sleep(5 * time.Millisecond)
+			<-ticks.C
 		}
 	}()
 	return l.Addr().(*net.TCPAddr).AddrPort().Port()
@@ -276,7 +295,11 @@ func TestTheCgroupOfAKilledRecordingIsRemovedByTheNext(t *testing.T) {
 	waitFor(t, "the command's cgroup", func() bool { return left() != "" })
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	time.Sleep(2 * time.Second) // the transfer itself ends
+	folder := left()
+	waitFor(t, "the end of the command", func() bool {
+		inside, err := os.ReadFile(filepath.Join(folder, "cgroup.procs"))
+		return err != nil || len(inside) == 0
+	})
 	if left() == "" {
 		t.Fatal("the killed recording left no cgroup, so this test shows nothing")
 	}

@@ -152,21 +152,20 @@ func TestTwoAgentsByAHub(t *testing.T) {
 // agents. It allows half a second more, and the delays of a busy machine.
 func promised(t *testing.T, began time.Time, what string, is func() bool) {
 	t.Helper()
-	const pause, answer, limit = 10 * time.Millisecond, 150 * time.Millisecond, 1500 * time.Millisecond
-	var late time.Duration
-	for {
+	const answer, limit = 150 * time.Millisecond, 1500 * time.Millisecond
+	var answers time.Duration // the time by which answers came late, until the last one but one
+	pauses, holds := testnet.Lateness(2*time.Minute, 0, func() bool {
 		from := time.Now()
 		if is() {
-			break
+			return true
 		}
-		late += max(time.Since(from)-answer, 0)
-		if from.Sub(began) > 2*time.Minute {
-			t.Fatalf("waited in vain for %s", what)
-		}
-		from = time.Now()
-		time.Sleep(pause)
-		late += max(time.Since(from)-pause, 0)
+		answers += max(time.Since(from)-answer, 0)
+		return false
+	})
+	if !holds {
+		t.Fatalf("waited in vain for %s", what)
 	}
+	late := pauses + answers
 	took := time.Since(began) - late
 	t.Logf("%s after %s, the machine's delays of %s left out", what, took.Round(10*time.Millisecond),
 		late.Round(10*time.Millisecond))

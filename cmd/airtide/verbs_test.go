@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"airtide/test/testnet"
 )
 
 // These tests run the real binary on real traffic, one story per verb and fault. They need root.
@@ -58,11 +60,12 @@ func transfer() {
 		panic(err)
 	}
 	chunk := make([]byte, 64<<10)
+	ticks := time.NewTicker(5 * time.Millisecond)
 	for range 200 {
 		if _, err := c.Write(chunk); err != nil {
 			panic(err)
 		}
-		time.Sleep(5 * time.Millisecond)
+		<-ticks.C
 	}
 	c.Close()
 	fmt.Println(<-done)
@@ -108,10 +111,5 @@ func mustRun(t *testing.T, args ...string) string {
 
 func waitFor(t *testing.T, what string, ready func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if ready() {
-			return
-		}
-	}
-	t.Fatalf("waited in vain for %s", what)
+	testnet.Eventually(t, time.Minute, what, ready)
 }

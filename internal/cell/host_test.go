@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"airtide/internal/cell/engine"
+	"airtide/test/testnet"
 )
 
 func TestMain(m *testing.M) {
@@ -160,9 +161,9 @@ func (c *Cell) during(tb testing.TB, before, length time.Duration, run func()) *
 	var from, to *Status
 	go func() {
 		defer close(done)
-		time.Sleep(before)
+		testnet.Idle(tb, before, "the traffic begins")
 		from, _ = c.Status()
-		time.Sleep(length)
+		testnet.Idle(tb, length, "the traffic runs")
 		to, _ = c.Status()
 	}()
 	run()

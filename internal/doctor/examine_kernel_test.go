@@ -23,6 +23,7 @@ import (
 	source "airtide/internal/observe/bpf"
 	"airtide/internal/sys/tool"
 	rights "airtide/test/need"
+	"airtide/test/testnet"
 )
 
 // The kernel's own list of events is an independent witness for the tracepoints.
@@ -220,13 +221,13 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 	// The kernel frees programs a little after they are closed.
 	var left []string
-	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	gone := testnet.Await(3*time.Second, func() bool {
 		left = append(leftovers(t), loadedTrials(t)...)
-		if len(left) == 0 {
-			return
-		}
+		return len(left) == 0
+	})
+	if !gone {
+		t.Errorf("left behind: %s", strings.Join(left, ", "))
 	}
-	t.Errorf("left behind: %s", strings.Join(left, ", "))
 }
 
 // loadedTrials lists the trials' programs that are still in the kernel, of any process. Another

@@ -38,17 +38,9 @@ func inTime(t *testing.T, began time.Time, what string, is func() bool) {
 // short (test/bench/kernels).
 func within(t *testing.T, began time.Time, limit time.Duration, what string, is func() bool) {
 	t.Helper()
-	const pause, usual = 2 * time.Millisecond, 10 * time.Millisecond
-	var late time.Duration
-	for !is() {
-		from := time.Now()
-		if from.Sub(began) > longEnough {
-			t.Fatalf("waited %s in vain for %s", longEnough, what)
-		}
-		time.Sleep(pause)
-		if slept := time.Since(from); slept > usual {
-			late += slept - pause
-		}
+	late, holds := testnet.Lateness(longEnough, 8*time.Millisecond, is)
+	if !holds {
+		t.Fatalf("waited %s in vain for %s", longEnough, what)
 	}
 	judge(t, time.Since(began), late, limit, what)
 }

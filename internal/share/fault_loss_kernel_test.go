@@ -140,8 +140,10 @@ func TestAgentsShareDespiteLoss(t *testing.T) {
 	b := run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: lowRate, Link: by})
 	testnet.Eventually(t, longEnough, "a bound", func() bool { return bound(a.now()) && len(b.now().Peers) == 1 })
 	held, met := 0, 0
+	ticks := time.NewTicker(50 * time.Millisecond)
+	defer ticks.Stop()
 	for range looks {
-		time.Sleep(50 * time.Millisecond)
+		<-ticks.C
 		if bound(a.now()) {
 			held++
 		}

@@ -25,10 +25,9 @@ func TestSentReportsTakeOnePercentOfTheAirtime(t *testing.T) {
 			c := Config{Key: key, Policy: control.Observe, MaxBps: alone, MulticastBps: multicast}
 			a, b := runAsTold(t, n.Client, c), runAsTold(t, n.Server, c)
 			waitForEachOther(t, a, b)
-			time.Sleep(time.Second) // let them find that one version of IP is enough
-			heard.take()
+			awaitOneFamily(t, heard)
 			began := time.Now()
-			time.Sleep(8 * time.Second)
+			testnet.Idle(t, 8*time.Second, "reports are counted over it")
 			all, took := heard.take(), time.Since(began)
 			way := message.Link{MulticastKbps: 1000, DataKbps: alone / 1000}
 			if multicast > 0 {
@@ -53,6 +52,24 @@ func TestSentReportsTakeOnePercentOfTheAirtime(t *testing.T) {
 	}
 }
 
+// awaitOneFamily waits until the terminals have found that one version of IP is enough: the last ten
+// datagrams are of one. It forgets all that was heard.
+func awaitOneFamily(t *testing.T, heard *overheard) {
+	t.Helper()
+	var last []crossing
+	testnet.Eventually(t, longEnough, "reports by one version of IP", func() bool {
+		last = append(last, heard.take()...)
+		last = last[max(len(last)-10, 0):]
+		sixes := 0
+		for _, d := range last {
+			if d.to.Is6() {
+				sixes++
+			}
+		}
+		return len(last) == 10 && sixes%10 == 0
+	})
+}
+
 // They use the family of the first.
 func TestATerminalOfOneFamilyFindsOneOfBoth(t *testing.T) {
 	for _, c := range []struct {
@@ -73,9 +90,8 @@ func TestATerminalOfOneFamilyFindsOneOfBoth(t *testing.T) {
 			a := run(t, n.Client, Config{Key: key, Policy: control.Observe})
 			b := run(t, n.Server, Config{Key: key, Policy: control.Observe})
 			waitForEachOther(t, a, b)
-			time.Sleep(time.Second)
-			heard.take()
-			time.Sleep(2 * time.Second)
+			awaitOneFamily(t, heard)
+			testnet.Idle(t, 2*time.Second, "reports by the other version of IP would show")
 			if len(a.now().Peers) != 1 || len(b.now().Peers) != 1 {
 				t.Error("the terminals lost each other")
 			}

@@ -157,16 +157,13 @@ func victimOf(t *testing.T, l lie) (bps float64, last share.Status) {
 	if ran != nil {
 		t.Fatal(ran)
 	}
-	pass(10 * time.Second)
+	testnet.Idle(t, 10*time.Second, "the bounds take effect")
 	began := clock.Now()
 	before := testnet.Info(t, flow).Bytes_acked
-	pass(10 * time.Second)
+	testnet.Idle(t, 10*time.Second, "the rate is measured over it")
 	bytes := testnet.Info(t, flow).Bytes_acked - before
 	return float64(bytes) * 8 * 1e9 / float64(clock.Now()-began), now()
 }
-
-// pass lets the cell run: its time is the machine's.
-func pass(d time.Duration) { <-time.After(d) }
 
 // within runs f in a host's namespace.
 func within(h cell.Host, f func() error) error {

@@ -120,13 +120,3 @@ func newHost(tb testing.TB, name string) (*Host, error) {
 	tb.Cleanup(h.links.Close)
 	return h, nil
 }
-
-// Eventually waits until the condition holds and fails the test when it does not within the limit.
-func Eventually(tb testing.TB, limit time.Duration, what string, condition func() bool) {
-	tb.Helper()
-	for deadline := time.Now().Add(limit); !condition(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			tb.Fatalf("waited %s in vain: %s", limit, what)
-		}
-	}
-}

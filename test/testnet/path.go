@@ -108,6 +108,16 @@ func (p *Path) Counts() Counts {
 	}
 }
 
+// waiting is the number of segments that are held back now.
+func (p *Path) waiting() int {
+	p.tb.Helper()
+	if p.holder == nil {
+		return 0
+	}
+	passed := p.holder.passed.Load() // first: a segment may be held meanwhile
+	return int(p.get(p.lost, pathSlotSLOT_HELD) - passed)
+}
+
 func (p *Path) hold() {
 	p.tb.Helper()
 	if p.holder != nil {

@@ -72,7 +72,7 @@ func TestFaultsHitExactlyTheSegmentsThatTheyAreToldTo(t *testing.T) {
 			client, server := n.Connect(Dial{CongestionControl: "cubic"})
 			c.order(n)
 			MustSend(t, client, server, 1448*segments)
-			time.Sleep(50 * time.Millisecond)
+			n.Settle(50 * time.Millisecond)
 			if got := c.counts(n.Client.Out.Counts()); got != c.want {
 				t.Errorf("hit %d segments, want %d (%+v)", got, c.want, n.Client.Out.Counts())
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"airtide/internal/sys/clock"
+	"airtide/test/testnet"
 )
 
 func TestEverythingCountsFromBegin(t *testing.T) {
@@ -17,7 +18,7 @@ func TestEverythingCountsFromBegin(t *testing.T) {
 	sink(t, e, "server")
 	in(t, e, "server", func() error { return sendUDP("192.0.2.1", 5) })
 	in(t, e, "station", func() error { return ignoreRefusal(sendUDP("10.88.1.1", 100)) })
-	eventually(t, 5*time.Second, "the packets to arrive", func() bool {
+	testnet.Eventually(t, 5*time.Second, "the packets to arrive", func() bool {
 		station, server := status(t, e).port("station"), status(t, e).port("server")
 		return station.Refused > 0 && station.PacketsIn+station.Refused == 100 &&
 			server.PacketsOut == station.PacketsIn && server.Unroutable == 5
@@ -53,7 +54,7 @@ func TestEverythingCountsFromBegin(t *testing.T) {
 		t.Errorf("the world saw %+v (%v), want it told of Begin at %d", world, err, s.BeginNs-e.Ready.StartNs)
 	}
 	in(t, e, "station", func() error { return sendUDP("10.88.1.1", 7) })
-	eventually(
+	testnet.Eventually(
 		t, 5*time.Second, "the next packets to arrive",
 		func() bool { return status(t, e).port("server").PacketsOut == 7 },
 	)
@@ -80,7 +81,7 @@ func TestScheduledStatusesAreTakenAtTheirTimes(t *testing.T) {
 	} else if s != nil {
 		times = times[1:]
 	}
-	time.Sleep(count*interval + 100*time.Millisecond)
+	testnet.Idle(t, count*interval+100*time.Millisecond, "nobody asks meanwhile")
 	for _, at := range times {
 		s, err := e.TakenStatus()
 		if err != nil || s == nil {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/test/testnet"
 )
 
 // iperf runs iperf3 from the station to the server, or back with -R, and gives the rate at the
@@ -32,7 +34,7 @@ func iperf(b *testing.B, e *Engine, seconds int, args ...string) float64 {
 			} `json:"sum_received"`
 		} `json:"end"`
 	}
-	eventually(b, 5*time.Second, "iperf3 to listen", func() bool {
+	testnet.Eventually(b, 5*time.Second, "iperf3 to listen", func() bool {
 		var out strings.Builder
 		client := exec.Command("iperf3",
 			append([]string{"-c", "10.88.1.1", "-t", fmt.Sprint(seconds), "-J"}, args...)...)

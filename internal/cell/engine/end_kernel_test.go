@@ -18,6 +18,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"airtide/test/testnet"
 )
 
 // parentCommand starts such a process, through other commands that change its rights.
@@ -91,11 +93,12 @@ func programOf(t *testing.T, pid int) ebpf.ProgramID {
 // test when it has left namespaces or its BPF program.
 func nothingLeft(t *testing.T, pid int, program ebpf.ProgramID) {
 	t.Helper()
-	eventually(t, 10*time.Second, "the engine to end", func() bool { return gone(pid) })
+	testnet.Eventually(t, 10*time.Second, "the engine to end", func() bool { return gone(pid) })
 	if left := leftOf(t, pid); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	eventually(t, 10*time.Second, "the BPF program to go with the engine", func() bool { return unloaded(program) })
+	testnet.Eventually(t, 10*time.Second, "the BPF program to go with the engine",
+		func() bool { return unloaded(program) })
 }
 
 func unloaded(id ebpf.ProgramID) bool {
@@ -167,7 +170,7 @@ func TestNothingIsLeftWhateverEndsAnEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = parent.Wait()
-		eventually(t, 10*time.Second, "the engine to end", func() bool { return gone(pid) })
+		testnet.Eventually(t, 10*time.Second, "the engine to end", func() bool { return gone(pid) })
 		// Another engine that starts meanwhile may have cleaned up already.
 		other := start(t, pair(lineConfig{}))
 		nothingLeft(t, pid, program)

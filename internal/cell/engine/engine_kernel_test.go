@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -52,15 +51,6 @@ func leftOf(tb testing.TB, pid int) []string {
 		tb.Fatal(err)
 	}
 	return names
-}
-
-func eventually(tb testing.TB, limit time.Duration, what string, condition func() bool) {
-	tb.Helper()
-	for deadline := time.Now().Add(limit); !condition(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			tb.Fatalf("waited %s in vain: %s", limit, what)
-		}
-	}
 }
 
 func TestAFailedStartSaysWhyAndLeavesNothing(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"airtide/test/testnet"
 )
 
 // machine is a host outside: a namespace whose device leads to an interface in a namespace of its
@@ -222,7 +224,7 @@ func hostsOutsideAreAskedFor(t *testing.T, m machine) {
 	// ARP alone.
 	for _, to := range []string{"172.30.0.2", "fd99::2"} {
 		before := status(t, e).port("machine").PacketsOut
-		eventually(t, 5e9, "a packet to reach "+to, func() bool {
+		testnet.Eventually(t, 5e9, "a packet to reach "+to, func() bool {
 			in(t, e, "station", func() error { return sendUDP(to, 1) })
 			return status(t, e).port("machine").PacketsOut > before
 		})

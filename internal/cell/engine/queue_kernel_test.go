@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/test/testnet"
 )
 
 func TestAFullQueueBlocksTheSender(t *testing.T) {
@@ -30,7 +32,7 @@ func TestAFullQueueBlocksTheSender(t *testing.T) {
 			if took < 800*time.Millisecond || took > 10*time.Second {
 				t.Errorf("sending took %s, want some 1.1 s", took)
 			}
-			eventually(
+			testnet.Eventually(
 				t, 5*time.Second, "all packets to arrive",
 				func() bool { return status(t, e).port("server").PacketsOut == packets },
 			)
@@ -146,7 +148,7 @@ func TestCreditIsGivenBackForPacketsThatNeverCome(t *testing.T) {
 	}
 	set(0)
 	in(t, e, "station", func() error { return ignoreRefusal(sendUDP("10.88.1.1", 30)) })
-	eventually(
+	testnet.Eventually(
 		t, 5*time.Second, "the loss to be noticed",
 		func() bool { return status(t, e).port("station").KernelDropped >= 10 },
 	)
@@ -184,7 +186,7 @@ func TestLostForWantOfSlotsIsCounted(t *testing.T) {
 	e := start(t, c)
 	sink(t, e, "station")
 	in(t, e, "server", func() error { return sendUDP("10.88.0.1", 250) })
-	eventually(
+	testnet.Eventually(
 		t, 5*time.Second, "what there is room for to arrive",
 		func() bool { return status(t, e).port("station").PacketsOut >= 100 },
 	)
@@ -198,7 +200,7 @@ func TestLostForWantOfSlotsIsCounted(t *testing.T) {
 	}
 	// The slots are back.
 	in(t, e, "server", func() error { return sendUDP("10.88.0.1", 100) })
-	eventually(
+	testnet.Eventually(
 		t, 5*time.Second, "another hundred to arrive",
 		func() bool { return status(t, e).port("station").PacketsOut == 200 },
 	)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"airtide/test/testnet"
 )
 
 func TestBytesArriveIntact(t *testing.T) {
@@ -132,7 +134,7 @@ func TestWhatHasNoWayDoesNotEnter(t *testing.T) {
 	e := start(t, pair(lineConfig{}))
 	in(t, e, "station", func() error { return sendUDP("192.0.2.1", 3) })
 	in(t, e, "server", func() error { return sendUDP("192.0.2.1", 4) })
-	eventually(t, 5*time.Second, "the packets to be read", func() bool {
+	testnet.Eventually(t, 5*time.Second, "the packets to be read", func() bool {
 		s := status(t, e)
 		return s.port("station").Unroutable == 3 && s.port("server").Unroutable == 4
 	})
@@ -182,7 +184,8 @@ func TestAHundredStations(t *testing.T) {
 			in(t, e, p.Name, func() error { return sendUDP("10.88.1.1", 10) })
 		}
 	}
-	eventually(t, 5*time.Second, "all to arrive", func() bool { return status(t, e).port("server").PacketsOut == 1000 })
+	testnet.Eventually(t, 5*time.Second, "all to arrive",
+		func() bool { return status(t, e).port("server").PacketsOut == 1000 })
 	for _, p := range status(t, e).Ports {
 		if p.Name != "server" && p.PacketsIn != 10 {
 			t.Errorf("port %s: %+v", p.Name, p.PortCounts)
@@ -196,7 +199,7 @@ func TestLagAboveTheLimitIsSaid(t *testing.T) {
 	e := start(t, c)
 	sink(t, e, "station")
 	in(t, e, "server", func() error { return sendUDP("10.88.0.1", 50) })
-	eventually(t, 5*time.Second, "the packets to leave", func() bool { return status(t, e).Lag.Count >= 50 })
+	testnet.Eventually(t, 5*time.Second, "the packets to leave", func() bool { return status(t, e).Lag.Count >= 50 })
 	if s := status(t, e); !s.LagExceeded || len(s.Warnings) == 0 || !strings.Contains(s.Warnings[0], "fell behind") {
 		t.Errorf("exceeded %v, warnings %q, lag %+v", s.LagExceeded, s.Warnings, s.Lag)
 	}

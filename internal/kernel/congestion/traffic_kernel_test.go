@@ -128,9 +128,9 @@ func TestRTTNeverSampled(t *testing.T) {
 			}
 			n.Client.Out.Blackout(true)
 			go func() {
-				for n.Client.Out.Counts().Dropped == 0 && t.Context().Err() == nil {
-					time.Sleep(time.Millisecond)
-				}
+				testnet.Await(time.Minute, func() bool {
+					return n.Client.Out.Counts().Dropped > 0 || t.Context().Err() != nil
+				})
 				n.Client.Out.Blackout(false)
 			}()
 			client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})

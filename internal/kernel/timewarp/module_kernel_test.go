@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/sys/file"
+	"airtide/test/testnet"
 )
 
 // loaded loads the module into the running kernel, and restores everything after the test.
@@ -82,7 +83,7 @@ func TestModuleClockRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := must(k.Now())(t)
-		time.Sleep(time.Duration(r.Float() * float64(500*time.Millisecond)))
+		testnet.Idle(t, time.Duration(r.Float()*float64(500*time.Millisecond)), "both clocks run")
 		real, warped := must(k.Now())(t).Since(began)
 		off := float64(warped)/float64(real)/r.Float() - 1
 		t.Logf("ratio %s: %s of real time, %s of the clock, off by %+.2f ppm", r, real, warped, off*1e6)
@@ -137,9 +138,8 @@ func TestModuleClockNeverGoesBack(t *testing.T) {
 			t.Error(err)
 			break
 		}
-		for most.readings.Load() < wanted*(i+1)/changes {
-			time.Sleep(time.Millisecond)
-		}
+		testnet.Eventually(t, time.Hour, "enough readings", // the clock's
+			func() bool { return most.readings.Load() >= wanted*(i+1)/changes })
 	}
 	stop.Store(true)
 	readers.Wait()
@@ -207,7 +207,7 @@ func TestModuleFollowsProcessorsThatComeAndGo(t *testing.T) {
 		if err := os.WriteFile(cpu1, []byte(state), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second) // the clock's: some ticks pass
+		testnet.Idle(t, time.Second, "some ticks pass") // the clock's
 	}
 	ten := Ratio{10, 1}
 	for _, meanwhile := range []Ratio{ten, {5, 2}, One, {1, 2}} {
@@ -264,7 +264,7 @@ func TestModuleSurvivesSuspend(t *testing.T) {
 		t.Errorf("timers: got\n%s\nwant\n%s\nas before", now, timers)
 	}
 	began := must(k.Now())(t)
-	time.Sleep(5 * time.Second)
+	testnet.Idle(t, 5*time.Second, "both clocks run")
 	real, warped := must(k.Now())(t).Since(began)
 	off := float64(warped)/float64(real)/r.Float() - 1
 	t.Logf("after sleep: %s of real time, %s of the clock, off by %+.2f ppm", real, warped, off*1e6)
@@ -324,9 +324,8 @@ func TestModuleIsRealAgainWhenAnotherClockSourceIsSelected(t *testing.T) {
 	if err := k.selectClockSource(others[0]); err != nil {
 		t.Fatal(err)
 	}
-	for must(k.Ratio())(t) != One { // the test's own time limit ends it
-		time.Sleep(10 * time.Millisecond)
-	}
+	testnet.Eventually(t, time.Hour, "real time", // the clock's, which may be fast still
+		func() bool { return must(k.Ratio())(t) == One })
 	// The module does not know the other settings of Set. They stay, and the status says so.
 	if s := must(k.Status())(t); !s.Stays || burstsNow(t, k) != tenfold(t, before) {
 		t.Errorf("%s: got %s, want ten times %s; status %+v, want Stays", burstNames, burstsNow(t, k), before, s)

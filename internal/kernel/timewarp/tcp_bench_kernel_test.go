@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/test/testnet"
 )
 
 // The effect of acceleration on TCP, measured once each on the path: the figures of
@@ -64,8 +66,8 @@ func delayedACK(t testing.TB, p *path, client, server *net.TCPConn) time.Duratio
 	if _, err := io.ReadFull(server, one); err != nil {
 		t.Fatal(err)
 	}
-	sent := p.wait(func(s segment) bool { return s.at >= at && s.forward && s.payload > 0 })
-	answer := p.wait(func(s segment) bool { return s.at > sent.at && !s.forward })
+	sent := p.wait(t, func(s segment) bool { return s.at >= at && s.forward && s.payload > 0 })
+	answer := p.wait(t, func(s segment) bool { return s.at > sent.at && !s.forward })
 	return answer.at - sent.at - p.delay
 }
 
@@ -83,7 +85,7 @@ func keepAlive(t testing.TB, p *path, client, server *net.TCPConn) time.Duration
 	}
 	all := p.seen(func(s segment) bool { return true })
 	last := all[len(all)-1].at
-	return p.wait(func(s segment) bool { return s.at > last && s.forward }).at - last
+	return p.wait(t, func(s segment) bool { return s.at > last && s.forward }).at - last
 }
 
 // tailLossProbe is after what time a segment is sent again that was lost alone.
@@ -108,13 +110,14 @@ func tailLossProbe(t testing.TB, p *path, client, server *net.TCPConn) time.Dura
 }
 
 // wait awaits a segment.
-func (p *path) wait(like func(segment) bool) segment {
-	for {
-		if all := p.seen(like); len(all) > 0 {
-			return all[0]
-		}
-		time.Sleep(time.Millisecond)
-	}
+func (p *path) wait(tb testing.TB, like func(segment) bool) segment {
+	tb.Helper()
+	var all []segment
+	testnet.Eventually(tb, time.Hour, "a segment", func() bool { // the clock's, which may be fast
+		all = p.seen(like)
+		return len(all) > 0
+	})
+	return all[0]
 }
 
 // A transfer that fills a queue, at N = 1 and accelerated: goodput and losses of each congestion

@@ -18,6 +18,7 @@ import (
 
 	"airtide/internal/kernel/congestion"
 	"airtide/internal/lab/result"
+	"airtide/test/testnet"
 )
 
 // loadedBy returns the congestion controls that a process has loaded.
@@ -118,11 +119,7 @@ func zombie(pid int) bool {
 
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
+	testnet.Eventually(t, 20*time.Second, what, is)
 }
 
 func TestAWorkloadThatDiesFailsItsRunAlone(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
+	"airtide/test/testnet"
 )
 
 // fakeRuns makes results without a kernel. It notes which runs were tried.
@@ -34,14 +35,11 @@ type fakeRuns struct {
 
 // awaitOthers waits until enough runs were under way at the same time.
 func (f *fakeRuns) awaitOthers() {
-	enough := func() bool {
+	testnet.Await(20*time.Second, func() bool {
 		f.mutex.Lock()
 		defer f.mutex.Unlock()
 		return f.most >= f.together
-	}
-	for deadline := time.Now().Add(20 * time.Second); !enough() && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
-	}
+	})
 }
 
 func (f *fakeRuns) try(ctx context.Context, run plan.Run, dir string, p *progress) (*result.Result, error) {

@@ -65,7 +65,6 @@ func TestAResetClosesNoWindow(t *testing.T) {
 	client, server := n.Connect(testnet.Dial{})
 	send(t, client, server, 10)
 	linger0(t, client)
-	time.Sleep(30 * time.Millisecond)
 	obs.check(func(t *testing.T, r *recording) {
 		for id := range r.flows {
 			if e := r.of(id, tcp.EventZeroWindow, tcp.EventWindowOpen); len(e) != 0 {
@@ -130,7 +129,6 @@ func TestOlderKernelsTellTheSameStory(t *testing.T) {
 			send(t, client, server, 10)
 			after := counters(t, n.Client)
 			linger0(t, client)
-			time.Sleep(50 * time.Millisecond)
 			obs.check(func(t *testing.T, r *recording) {
 				events := r.events[r.flow(t, client).ID]
 				if got, want := len(ofKind(events, tcp.EventTimeout)), int(

@@ -34,12 +34,19 @@ func linger0(t *testing.T, c *net.TCPConn) {
 	c.Close()
 }
 
+// state waits until a socket has a state.
+func state(t *testing.T, c *net.TCPConn, want tcp.State) {
+	t.Helper()
+	testnet.Eventually(t, 5*time.Second, "the state "+want.String(),
+		func() bool { return tcp.State(testnet.Info(t, c).State) == want })
+}
+
 var endings = []ending{
 	{
 		name: "the client closes first",
 		end: func(t *testing.T, _ *testnet.Network, client, server *net.TCPConn) {
 			client.Close()
-			time.Sleep(20 * time.Millisecond)
+			state(t, server, tcp.StateCloseWait)
 			server.Close()
 		},
 		client: tcp.ReasonLocalFIN, server: tcp.ReasonRemoteFIN,
@@ -48,7 +55,7 @@ var endings = []ending{
 		name: "the server closes first",
 		end: func(t *testing.T, _ *testnet.Network, client, server *net.TCPConn) {
 			server.Close()
-			time.Sleep(20 * time.Millisecond)
+			state(t, client, tcp.StateCloseWait)
 			client.Close()
 		},
 		client: tcp.ReasonRemoteFIN, server: tcp.ReasonLocalFIN,
@@ -61,8 +68,10 @@ var endings = []ending{
 	{
 		name: "the server closes with data unread",
 		end: func(t *testing.T, _ *testnet.Network, client, server *net.TCPConn) {
+			before := testnet.Info(t, server).Bytes_received
 			write(t, client, 100)
-			time.Sleep(20 * time.Millisecond)
+			testnet.Eventually(t, 5*time.Second, "the data to arrive",
+				func() bool { return testnet.Info(t, server).Bytes_received == before+100 })
 			server.Close()
 		},
 		client: tcp.ReasonResetReceived, server: tcp.ReasonResetSent,
@@ -114,9 +123,8 @@ func TestEachEndHasItsReason(t *testing.T) {
 				f, ok := r.find(clientAddrs[0], clientAddrs[1])
 				return ok && len(r.of(f.ID, tcp.EventClose)) > 0
 			})
-			time.Sleep(50 * time.Millisecond)
+			n.Settle(settled)
 			client.Close()
-			time.Sleep(50 * time.Millisecond)
 			obs.check(func(t *testing.T, r *recording) {
 				for _, end := range []struct {
 					conn *net.TCPConn
@@ -226,7 +234,6 @@ func TestAttemptsThatFail(t *testing.T) {
 			obs.await(10*time.Second, "the end", func(r *recording) bool {
 				return len(ofKind(r.events[1], tcp.EventClose)) > 0
 			})
-			time.Sleep(50 * time.Millisecond)
 			obs.check(func(t *testing.T, r *recording) {
 				if len(r.flows) != 1 {
 					t.Fatalf("%d flows, want 1: %v", len(r.flows), r.flows)
@@ -282,7 +289,6 @@ func TestTheSocketOfAFailedAttemptMayTryAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(30 * time.Millisecond)
 	obs.check(func(t *testing.T, r *recording) {
 		var refused, opened int
 		for id, f := range r.flows {

@@ -104,7 +104,7 @@ func TestFiltersLetThroughExactlyTheirFlows(t *testing.T) {
 				// Other tests run on other networks with these addresses.
 				f.NetNS = []uint32{n.Client.NetNS, n.Server.NetNS}
 			}
-			obs := observe(t, Options{Filter: f})
+			obs := observe(t, n, Options{Filter: f})
 			ends := maps.Clone(old)
 			if c.name != "port" {
 				for name, conn := range six(t, n) {
@@ -223,7 +223,7 @@ func TestFiltersByOwner(t *testing.T) {
 			})
 			f := c.filter(s)
 			f.NetNS = []uint32{n.Client.NetNS, n.Server.NetNS}
-			obs := observe(t, Options{Filter: f})
+			obs := observe(t, n, Options{Filter: f})
 			s.dialer.goOn()
 			s.dialer.inodes()
 			s.acceptor.inodes()
@@ -243,9 +243,11 @@ func TestFiltersByOwner(t *testing.T) {
 				slices.Sort(names)
 				return names
 			}
+			ticks := time.NewTicker(10 * time.Millisecond)
+			defer ticks.Stop()
 			poke := func() {
 				_, _ = client.Write([]byte{1})
-				time.Sleep(10 * time.Millisecond)
+				<-ticks.C
 			}
 			start := time.Now()
 			if len(c.want) > 0 {
@@ -297,7 +299,6 @@ func TestDensities(t *testing.T) {
 			// Small steps: only the acknowledged bytes change.
 			for range 100 {
 				send(t, client, server, 1)
-				time.Sleep(time.Millisecond)
 			}
 			quiet(t, client)
 			// One segment was lost; a busy machine may send another again in vain.

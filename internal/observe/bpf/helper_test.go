@@ -144,11 +144,9 @@ func help(args []string) error {
 func waitForSubflows(c *net.TCPConn) error {
 	const solMPTCP, mptcpInfo = 284, 1 // include/uapi/linux/mptcp.h
 	var subflows byte                  // the first member of struct mptcp_info counts the further ones
-	for end := time.Now().Add(10 * time.Second); subflows == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			return errors.New("no second subflow came up")
-		}
-		err := testnet.Control(c, func(fd int) error {
+	var err error
+	up := testnet.Await(10*time.Second, func() bool {
+		err = testnet.Control(c, func(fd int) error {
 			size := uint32(1)
 			_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), solMPTCP, mptcpInfo,
 				uintptr(unsafe.Pointer(&subflows)), uintptr(unsafe.Pointer(&size)), 0)
@@ -157,9 +155,13 @@ func waitForSubflows(c *net.TCPConn) error {
 			}
 			return nil
 		})
-		if err != nil {
-			return fmt.Errorf("asking for the subflows: %w", err)
-		}
+		return err != nil || subflows > 0
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("asking for the subflows: %w", err)
+	case !up:
+		return errors.New("no second subflow came up")
 	}
 	return nil
 }

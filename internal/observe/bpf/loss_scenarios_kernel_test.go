@@ -238,7 +238,7 @@ var lossScenarios = []lossScenario{
 		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 			n.Client.Out.HoldData(10, 1, 20*time.Millisecond)
 			send(t, client, server, 20*mss)
-			time.Sleep(50 * time.Millisecond)
+			n.Settle(settled)
 			send(t, client, server, 10*mss)
 		},
 		happened: counts{"undone": 1, "TCPDSACKUndo": 1},
@@ -287,8 +287,7 @@ var lossScenarios = []lossScenario{
 		name: "a refused retransmission counts and says so", rtt: 20 * time.Millisecond,
 		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 			n.Client.Out.DropData(9, 1)
-			write(t, client, 10*mss)
-			time.Sleep(15 * time.Millisecond)
+			writeWindow(t, n, client)
 			n.Client.Out.RefuseData(0, 1) // the probe
 			receive(t, server, 10*mss)
 		},
@@ -318,8 +317,7 @@ var lossScenarios = []lossScenario{
 			n.Client.Out.DropData(9, 1)
 			// the ACKs of the others come after the refused probe, and let one more be sent
 			n.Server.Out.Delay(150 * time.Millisecond)
-			write(t, client, 10*mss)
-			time.Sleep(15 * time.Millisecond)
+			writeWindow(t, n, client)
 			n.Client.Out.RefuseData(0, 1)
 			receive(t, server, 10*mss)
 			quiet(t, client)
@@ -400,6 +398,15 @@ var lossScenarios = []lossScenario{
 	},
 }
 
+// writeWindow writes ten segments and waits until they are on the way, long before a probe.
+func writeWindow(t *testing.T, n *testnet.Network, client *net.TCPConn) {
+	t.Helper()
+	before := n.Client.Out.Counts().Data
+	write(t, client, 10*mss)
+	testnet.Eventually(t, 5*time.Second, "the segments to be on the way",
+		func() bool { return n.Client.Out.Counts().Data == before+10 })
+}
+
 // lateAcks lets the ACKs of a window come after the retransmission timer. There is more to send
 // than the window takes, which F-RTO needs.
 func lateAcks(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
@@ -408,9 +415,8 @@ func lateAcks(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 	quiet(t, client)
 	n.Server.Out.Delay(320 * time.Millisecond)
 	send(t, client, server, 60*mss)
-	time.Sleep(300 * time.Millisecond)
+	quiet(t, client)
 	n.Server.Out.Delay(10 * time.Millisecond)
-	time.Sleep(50 * time.Millisecond)
 	send(t, client, server, mss)
 }
 

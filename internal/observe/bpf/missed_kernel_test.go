@@ -130,15 +130,13 @@ func runsAreLeftOut(t *testing.T) bool {
 		all = append(all, client, server)
 	}
 	end := busy(t, all)
-	for limit := time.Now().Add(15 * time.Second); seen.missed() == 0 && time.Now().Before(limit); {
-		time.Sleep(50 * time.Millisecond)
-	}
+	testnet.Await(15*time.Second, func() bool { return seen.missed() > 0 })
 	end()
 	segments := -int(counters(t, n.Client)["TCPBacklogCoalesce"] - before["TCPBacklogCoalesce"])
 	for _, c := range clients {
 		segments += int(testnet.Info(t, c).Segs_in) - 1 // the SYN-ACK comes before the hook
 	}
-	time.Sleep(20 * time.Millisecond)
+	n.Settle(settled)
 	cancel()
 	running.Wait()
 	samples := 0

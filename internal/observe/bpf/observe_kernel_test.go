@@ -118,17 +118,19 @@ func (r *recording) Lost(l *tcp.Loss) error {
 // observation is one source for each form, running.
 type observation struct {
 	t          *testing.T
+	network    *testnet.Network
 	recordings []*recording
 	cancel     context.CancelFunc
 	running    sync.WaitGroup
 	stopped    bool
 }
 
-// observe opens a source for each form and runs it until stop or the end of the test.
-func observe(t *testing.T, o Options) *observation {
+// observe opens a source for each form and runs it until stop or the end of the test. The observed
+// connections are in the network.
+func observe(t *testing.T, n *testnet.Network, o Options) *observation {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	obs := &observation{t: t, cancel: cancel}
+	obs := &observation{t: t, network: n, cancel: cancel}
 	t.Cleanup(obs.stop)
 	sources, errs := make([]*Source, len(forms)), make([]error, len(forms))
 	var opening sync.WaitGroup
@@ -167,7 +169,7 @@ func observe(t *testing.T, o Options) *observation {
 func observeNetwork(t *testing.T, n *testnet.Network, o Options) *observation {
 	t.Helper()
 	o.Filter.NetNS = []uint32{n.Client.NetNS, n.Server.NetNS}
-	return observe(t, o)
+	return observe(t, n, o)
 }
 
 // failOrSkip skips the test only where the kernel cannot run the programs, and fails it where it
@@ -195,15 +197,17 @@ func open(t *testing.T, o Options) *Source {
 	return s
 }
 
-// stop ends the observation, which delivers everything that has been recorded. It may be called
-// again.
+// settled is the time without a segment after which all have been handled, and delayed ACKs sent.
+const settled = 50 * time.Millisecond
+
+// stop waits for the network to settle and ends the observation, which delivers everything that has
+// been recorded. It may be called again.
 func (o *observation) stop() {
 	if o.stopped {
 		return
 	}
 	o.stopped = true
-	// A segment that is just being handled may still be written.
-	time.Sleep(20 * time.Millisecond)
+	o.network.Settle(settled)
 	o.cancel()
 	o.running.Wait()
 	for _, r := range o.recordings {
@@ -321,7 +325,13 @@ func quiet(t *testing.T, conns ...*net.TCPConn) {
 			return i.Unacked == 0 && i.Notsent_bytes == 0
 		})
 	}
-	time.Sleep(60 * time.Millisecond)
+	testnet.Still(t, settled, "the traffic", func() (segments string) {
+		for _, c := range conns {
+			i := testnet.Info(t, c)
+			segments += fmt.Sprintln(i.Segs_in, i.Segs_out)
+		}
+		return segments
+	})
 }
 
 func counters(t *testing.T, h *testnet.Host) map[string]uint64 {

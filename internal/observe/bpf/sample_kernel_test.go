@@ -3,6 +3,7 @@
 package bpf
 
 import (
+	"fmt"
 	"maps"
 	"net"
 	"slices"
@@ -207,11 +208,11 @@ func TestMemoryAgreesWithTheSocket(t *testing.T) {
 	write(t, client, 100_000)
 	testnet.Eventually(t, 5*time.Second, "the server to close its window",
 		func() bool { return testnet.Info(t, client).Snd_wnd == 0 })
-	time.Sleep(500 * time.Millisecond) // see still
+	timersEnd(t, client)
 	unsent := memoryOf(t, client)
 	maps.Copy(unsent, queuesOf(t, client))
 	write(t, server, 2)
-	time.Sleep(60 * time.Millisecond)
+	quiet(t, server)
 	if unread[tcp.ReceiveMemoryBytes] < 3000 || unsent[tcp.SendMemoryBytes] < 30_000 ||
 		unread[tcp.ForwardMemoryBytes]+unsent[tcp.ForwardMemoryBytes] == 0 {
 		t.Fatalf("this shows nothing: %v, %v", unread, unsent)
@@ -279,7 +280,8 @@ func agreesWhileNothingArrives(t *testing.T) bool {
 		delete(want, f) // they run on
 	}
 	write(t, server, 1)
-	time.Sleep(2 * rtt)
+	testnet.Eventually(t, 5*time.Second, "the server's segment to arrive",
+		func() bool { return testnet.Info(t, client).Bytes_received == 1 })
 	obs.stop()
 	left := testnet.Info(t, client).Total_retrans == uint32(want[tcp.RetransmitsPackets])
 	for _, r := range obs.recordings {
@@ -326,7 +328,20 @@ func agreesWhileNothingArrives(t *testing.T) bool {
 func still(t *testing.T, conns ...*net.TCPConn) {
 	t.Helper()
 	quiet(t, conns...)
-	time.Sleep(300 * time.Millisecond)
+	timersEnd(t, conns...)
+}
+
+// timersEnd waits until no timer changes the memory of sockets. The probe of a closed window comes
+// after 200 ms at first, and then more seldom.
+func timersEnd(t *testing.T, conns ...*net.TCPConn) {
+	t.Helper()
+	testnet.Still(t, 300*time.Millisecond, "the memory of the sockets", func() string {
+		var all []map[tcp.Field]int64
+		for _, c := range conns {
+			all = append(all, memoryOf(t, c))
+		}
+		return fmt.Sprint(all)
+	})
 }
 
 // roundTrips holds the latest round-trip time against what cannot be otherwise: it is longer than
@@ -495,7 +510,6 @@ func TestSamplesAtChangesOfStateShowTheNewState(t *testing.T) {
 	send(t, client, server, 100)
 	client.Close()
 	server.Close()
-	time.Sleep(50 * time.Millisecond)
 	obs.check(func(t *testing.T, r *recording) {
 		var states []tcp.State
 		for _, s := range r.samples[r.flow(t, client).ID] {

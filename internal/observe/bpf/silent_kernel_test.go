@@ -133,7 +133,7 @@ func TestServersThatNeverReadAreFoundByTheirProcess(t *testing.T) {
 					waiting = append(waiting, conn)
 				}
 			}
-			obs := observe(t, Options{Filter: filter.Filter{
+			obs := observe(t, n, Options{Filter: filter.Filter{
 				NetNS: []uint32{n.Server.NetNS}, Comms: []string{c.process},
 			}})
 			server.goOn()
@@ -182,8 +182,8 @@ func TestWorkersAreToldApart(t *testing.T) {
 		startServer(t, n.Server, first, "worker", "banner 1000 close", false),
 		startServer(t, n.Server, second, "worker", "banner 1000 close", false),
 	}
-	everyone := observe(t, Options{Filter: filter.Filter{NetNS: []uint32{n.Server.NetNS}, Comms: []string{"worker"}}})
-	one := observe(t, Options{Filter: filter.Filter{
+	everyone := observe(t, n, Options{Filter: filter.Filter{NetNS: []uint32{n.Server.NetNS}, Comms: []string{"worker"}}})
+	one := observe(t, n, Options{Filter: filter.Filter{
 		NetNS: []uint32{n.Server.NetNS}, PIDs: []uint32{workers[0].pid()},
 	}})
 	takeBanners(t, n.Client, to, count, false)
@@ -218,7 +218,7 @@ func TestFlowsThatEndWithoutAnOwnerAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	obs := observe(t, Options{Filter: filter.Filter{NetNS: []uint32{n.Server.NetNS}, Comms: []string{"nobody"}}})
+	obs := observe(t, n, Options{Filter: filter.Filter{NetNS: []uint32{n.Server.NetNS}, Comms: []string{"nobody"}}})
 	const ended, open = 3, 2
 	for k := range ended + open {
 		c, err := n.Client.Dial(to)
@@ -261,8 +261,8 @@ func TestSubflowsOfMPTCPBelongToTheProcess(t *testing.T) {
 	client := startHelper(t, n.Client, "mpclient", fmt.Sprintf("mpdial %s 3000000", to), func(cmd *exec.Cmd) {
 		cmd.Env = append(cmd.Env, "AIRTIDE_BPF_TEST_WAIT=1")
 	})
-	all := observe(t, Options{Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS}}})
-	byProcess := observe(t, Options{Filter: filter.Filter{
+	all := observe(t, n, Options{Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS}}})
+	byProcess := observe(t, n, Options{Filter: filter.Filter{
 		NetNS: []uint32{n.Client.NetNS}, Comms: []string{"mpclient"},
 	}})
 	client.goOn()

@@ -17,6 +17,7 @@ import (
 
 	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/tcp"
+	"airtide/test/testnet"
 )
 
 // observeUnprivileged runs as nobody. It prints its view of its own connection and of its parent's,
@@ -97,7 +98,7 @@ func TestValuesAgreeWithSS(t *testing.T) {
 	}
 	client, server := connect(t, "tcp4", "127.0.0.1:0")
 	transfer(t, client, server, 3<<20)
-	time.Sleep(100 * time.Millisecond) // delayed ACKs
+	eventually(t, "all data is acknowledged", func() bool { return testnet.Info(t, client).Unacked == 0 })
 	r, _, stop := start(t, Options{Filter: onlyPort(server.LocalAddr())})
 	eventually(t, "a sample", func() bool { f, _ := r.find(client.LocalAddr()); _, ok := r.last(f.ID); return ok })
 	stop()

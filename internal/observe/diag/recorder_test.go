@@ -12,6 +12,7 @@ import (
 
 	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/tcp"
+	"airtide/test/testnet"
 )
 
 // recorder is a sink that keeps everything.
@@ -123,12 +124,7 @@ func start(t *testing.T, o Options) (r *recorder, s *Source, stop func()) {
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	t.Fatalf("not within 10 s: %s", what)
+	testnet.Eventually(t, time.Minute, what, holds)
 }
 
 // connect makes a connection over loopback and returns both ends.

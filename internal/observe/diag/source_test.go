@@ -102,9 +102,12 @@ func TestStreamOffsetsOnlyGrowAndKeepTheirOrderUnderLoad(t *testing.T) {
 	client, server := connect(t, "tcp4", "127.0.0.1:0")
 	r, _, stop := start(t, Options{Interval: time.Millisecond, Filter: onlyPort(server.LocalAddr())})
 	transfer(t, client, server, 300<<20)
-	time.Sleep(50 * time.Millisecond)
-	stop()
 	f, _ := r.find(client.LocalAddr())
+	eventually(t, "the whole transfer is seen", func() bool {
+		s, ok := r.last(f.ID)
+		return ok && s.Values[tcp.AckedBytes] >= 300<<20
+	})
+	stop()
 	var before tcp.Sample
 	for i, s := range r.samples[f.ID] {
 		acked := s.Values[tcp.AckedBytes]
@@ -258,8 +261,8 @@ func TestZeroWindowOnBothEnds(t *testing.T) {
 }
 
 func TestOwnerFilterWaitsForTheOwner(t *testing.T) {
-	r, _, stop := start(t, Options{Filter: filter.Filter{PIDs: []uint32{uint32(os.Getpid())}}})
-	time.Sleep(30 * time.Millisecond) // the first scan is over when the connection is made
+	r, s, stop := start(t, Options{Filter: filter.Filter{PIDs: []uint32{uint32(os.Getpid())}}})
+	eventually(t, "the first poll is over", func() bool { return s.Stats().Polls > 0 })
 	client, _ := connect(t, "tcp4", "127.0.0.1:0")
 	eventually(t, "the owner is found", func() bool { _, ok := r.find(client.LocalAddr()); return ok })
 	stop()

@@ -33,12 +33,13 @@ func recordUntilKilled(path string) {
 		os.Exit(1)
 	}
 	b := transfers(100, 3, 1)
+	ticks := time.NewTicker(10 * time.Millisecond)
 	for i := 1; ; i++ {
 		if err := w.Samples(b); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-ticks.C
 		if i%10 == 0 {
 			if err := w.Flush(); err != nil {
 				fmt.Println(err)

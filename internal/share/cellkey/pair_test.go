@@ -1,6 +1,7 @@
 package cellkey_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"airtide/internal/share/cellkey"
+	"airtide/test/testnet"
 )
 
 func TestAKeyIsRotatedAndRetired(t *testing.T) {
@@ -68,12 +70,7 @@ func TestAFollowedFileIsReadAgain(t *testing.T) {
 	now := cellkey.Follow(path, first, func(line string) { said = append(said, line) })
 	become := func(want cellkey.Pair) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); now() != want; {
-			if time.Now().After(end) {
-				t.Fatalf("the keys are %v, want %v", now(), want)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		testnet.Eventually(t, time.Minute, fmt.Sprintf("the keys to be %v", want), func() bool { return now() == want })
 	}
 	become(first)
 	both, err := cellkey.Rotate(path)
@@ -84,11 +81,9 @@ func TestAFollowedFileIsReadAgain(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); len(said) == 0; now() {
-		if time.Now().After(end) {
-			t.Fatal("nobody is told that the file is gone")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	testnet.Eventually(t, time.Minute, "the word that the file is gone", func() bool {
+		now()
+		return len(said) > 0
+	})
 	become(both)
 }

@@ -15,6 +15,7 @@ import (
 
 	"airtide/internal/share"
 	"airtide/internal/share/cellkey"
+	"airtide/test/testnet"
 )
 
 func ownFolder(t *testing.T) {
@@ -67,9 +68,11 @@ func serveSteps(t *testing.T, status share.Status) *Server {
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	go func() {
+		steps := time.NewTicker(time.Millisecond)
+		defer steps.Stop()
 		for ctx.Err() == nil {
 			tap.Publish(status)
-			time.Sleep(time.Millisecond)
+			<-steps.C
 		}
 	}()
 	return s
@@ -314,9 +317,8 @@ func TestAnAgentThatStartsSaysSo(t *testing.T) {
 			}
 		}
 	}()
-	for ask().Reason == "starting" {
-		time.Sleep(time.Millisecond)
-	}
+	testnet.Eventually(t, time.Minute, "the agent to have started",
+		func() bool { return ask().Reason != "starting" })
 }
 
 // A flow that cannot be bounded is named, with its reason.

@@ -80,7 +80,7 @@ func TestAnswersGoOnAfterDescriptorsWereExhausted(t *testing.T) {
 	if err := unix.Connect(conn, &unix.SockaddrUnix{Name: path}); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * retryTime) // accept has failed at least once: nothing else shows that
+	testnet.Idle(t, 2*retryTime, "accept fails at least once, which nothing shows")
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}

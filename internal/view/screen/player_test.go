@@ -9,6 +9,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"airtide/test/testnet"
 )
 
 // fiveSeconds is a player of a recording of three flows over five seconds.
@@ -61,11 +63,8 @@ func TestAReplayInAPipeBeginsLater(t *testing.T) {
 // settle waits until the source has delivered all that the clock has passed.
 func settle(t *testing.T, table *Table, samples int64) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); table.Status(0).Samples != samples; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d samples after a minute, want %d", table.Status(0).Samples, samples)
-		}
-	}
+	testnet.Eventually(t, time.Minute, fmt.Sprintf("%d samples", samples),
+		func() bool { return table.Status(0).Samples == samples })
 }
 
 func TestSeekingDeliversTheSamplesUpToThePlace(t *testing.T) {
@@ -107,7 +106,7 @@ func TestSpeedMovesTheClock(t *testing.T) {
 		t.Errorf("the speed is %g", s.Speed)
 	}
 	from, _ := p.Clock()
-	time.Sleep(10 * time.Millisecond)
+	testnet.Idle(t, 10*time.Millisecond, "the clock goes on")
 	if ns, _ := p.Clock(); ns-from < maxSpeed*int64(10*time.Millisecond) {
 		t.Errorf("the clock went on by %d ns", ns-from)
 	}
