@@ -23,6 +23,7 @@ type Flags struct {
 	Capacity       units.Rate
 	Weight         float64
 	Alpha          string
+	Index          float64
 	MulticastRate  units.Rate // 0: the lowest rate of the band
 	PHYFile        string
 	SingleFrames   bool
@@ -36,7 +37,8 @@ type Flags struct {
 // DefaultFlags are the values of flags that are not given.
 func DefaultFlags() Flags {
 	return Flags{
-		Port: link.Port, Policy: string(control.Shares), Weight: 1, Alpha: "1", Source: string(source.Auto),
+		Port: link.Port, Policy: string(control.Shares), Weight: 1, Index: control.DefaultIndex,
+		Source: string(source.Auto),
 	}
 }
 
@@ -54,7 +56,10 @@ func (f *Flags) Register(fl *pflag.FlagSet) {
 	fl.Var(units.RateFlag(&f.MaxRate), "max-rate", "rate that this terminal reaches alone, such as 400Mbit")
 	fl.Var(units.RateFlag(&f.Capacity), "capacity", "rate that equal-cap and equal-range divide, such as 1Gbit")
 	fl.Var(units.NumberFlag(&f.Weight), "weight", "weight of this terminal, 0.1 to 10")
-	fl.StringVar(&f.Alpha, "alpha", f.Alpha, "fairness, the same on all terminals: "+
+	fl.Var(units.NumberFlag(&f.Index), "index",
+		"fairness that the greatest total must keep, 0.5 to 1, the same on all terminals: Jain's index of rates "+
+			"as parts of standalone rates; 1 is equal airtime")
+	fl.StringVar(&f.Alpha, "alpha", f.Alpha, "fairness as a parameter instead of --index, the same on all terminals: "+
 		"0 maximises the total, 1 is proportional fairness, inf is max-min fairness")
 	fl.Var(units.RateFlag(&f.MulticastRate), "multicast-rate",
 		"rate at which the access point sends multicast (default 6Mbit above 2.4 GHz, otherwise 1Mbit)")
@@ -110,11 +115,17 @@ func (f *Flags) Config() (c Config, err error) {
 	if err != nil {
 		return c, err
 	}
-	alpha, err := allocate.ParseAlpha(f.Alpha)
-	if err != nil {
-		return c, fmt.Errorf("--alpha %w", err)
+	if f.Alpha != "" {
+		alpha, err := allocate.ParseAlpha(f.Alpha)
+		if err != nil {
+			return c, fmt.Errorf("--alpha %w", err)
+		}
+		c.Control.Alpha = &alpha
 	}
-	c.Control.Alpha = &alpha
+	if !(f.Index >= control.LeastIndex && f.Index <= 1) {
+		return c, fmt.Errorf("--index %g: want %g to 1", f.Index, control.LeastIndex)
+	}
+	c.Control.Index = f.Index
 	c.Control.Disable, err = control.ParseRules(f.Disable)
 	if err != nil {
 		return c, fmt.Errorf("--disable %w", err)

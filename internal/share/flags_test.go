@@ -15,6 +15,7 @@ func TestArgsSetTheSameFlags(t *testing.T) {
 	all := Flags{
 		Key: "cell key, second", Interface: "wlan0", Peers: []string{"10.0.0.2", "[fe80::1%wlan0]:9477"}, Port: 1234,
 		Policy: "equal-cap", MaxRate: 25_000_001, Capacity: 1e9, Weight: 0.30000000000000004, Alpha: "inf",
+		Index:         0.98,
 		MulticastRate: 5_500_000, PHYFile: "phy.json", SingleFrames: true, Source: "diag", Record: "steps.gz",
 		Disable: "idle-greedy,wire-decay",
 		Metrics: "localhost:9478", OTLP: "http://[::1]:4318/a,b", JSON: true,

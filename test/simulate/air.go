@@ -30,6 +30,8 @@ type Progress struct {
 	LeastRTT, MeanRTT time.Duration
 	// Limited says that the window was full while data waited.
 	Limited bool
+	// Lost is how many packets were lost.
+	Lost int64
 }
 
 const (

@@ -268,6 +268,7 @@ func (e *Emulated) send(flow int, at time.Duration) {
 // lose notes a lost packet. Its sender notices when a packet after it is acknowledged.
 func (e *Emulated) lose(f *emulatedFlow, number int) {
 	f.lost++
+	f.progress.Lost++
 	at, _ := slices.BinarySearch(f.losses, number)
 	f.losses = slices.Insert(f.losses, at, number)
 }

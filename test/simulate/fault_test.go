@@ -87,10 +87,10 @@ func claim(r *message.Report) {
 // (docs/reference/share-messages.md), by the airtime that so many contenders make use of at least.
 func leastOf(max float64, honest int) float64 {
 	const contention = 0.7
-	return contention * max / float64(honest+10)
+	return contention * max / float64(honest+14)
 }
 
-// One that lies leaves n terminals of weight 1 at least n / (n + 10) of the cell.
+// One that lies leaves n terminals of weight 1 at least n / (n + 14) of the cell.
 func TestALiarMovesSharesByNoMoreThanItsWeight(t *testing.T) {
 	for _, honest := range []int{2, 8} {
 		for name, lie := range map[string]func(*message.Report){

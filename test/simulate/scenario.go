@@ -25,6 +25,8 @@ type Scenario struct {
 	ReportLoss float64
 	// SingleFrames says that no radio has A-MPDUs.
 	SingleFrames bool
+	// Aggregation limits A-MPDUs; the zero value is without limit.
+	Aggregation medium.Aggregation
 	// Change and Watch are those of [Config].
 	Change func(*control.Config)
 	Watch  func(terminal int, c control.Config) func(now time.Duration, in control.Inputs, out control.Outputs)
@@ -72,7 +74,7 @@ type Result struct {
 func (s *Scenario) Standalone(phy medium.PHY, extraDelay time.Duration) (float64, error) {
 	one, err := NewEmulated(EmulatedConfig{
 		Seed: 1, Band: s.Band, Radios: [][]medium.RateFrom{{{PHY: phy}}}, Delay: s.Delay + extraDelay,
-		SingleFrames: s.SingleFrames,
+		SingleFrames: s.SingleFrames, Aggregation: s.Aggregation,
 	})
 	if err != nil {
 		return 0, err
@@ -84,7 +86,7 @@ func (s *Scenario) Standalone(phy medium.PHY, extraDelay time.Duration) (float64
 func (s *Scenario) NewCell(agents bool) (*Cell, error) {
 	air := EmulatedConfig{
 		Seed: s.Seed, Band: s.Band, WireBps: s.WireBps, Delay: s.Delay, APQueue: s.APQueue,
-		SingleFrames: s.SingleFrames, Marked: true,
+		SingleFrames: s.SingleFrames, Aggregation: s.Aggregation, Marked: true,
 	}
 	c := Config{Seed: s.Seed, Loss: s.ReportLoss, Change: s.Change, Watch: s.Watch}
 	for i := range s.Stations {

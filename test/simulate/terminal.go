@@ -222,6 +222,7 @@ func (t *terminal) samples(host *flow.HostSample) []flow.Sample {
 		}
 		if f.Download {
 			s.ReceiveRate = rate
+			s.ReceiveLost = p.Lost
 			s.ReceiverRTT = p.MeanRTT
 			s.ReceiveWindow = flow.WindowSample{MeanRTT: p.MeanRTT, LeastRTT: p.LeastRTT}
 			if p.Limited {
@@ -230,6 +231,7 @@ func (t *terminal) samples(host *flow.HostSample) []flow.Sample {
 			host.ReceiveRate += rate
 		} else {
 			s.SendRate = rate
+			s.SendLost = p.Lost
 			s.MeanRTT = p.MeanRTT
 			s.LeastRTT = p.LeastRTT
 			s.Greedy = p.Limited

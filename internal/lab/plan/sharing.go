@@ -16,7 +16,8 @@ type Sharing struct {
 	Policy   SharePolicy `json:"policy,omitzero" jsonschema:"none (default), or an agent (airtide share run) with the policy shares, equal-cap, equal-range or observe."`
 	MaxRate  Rate        `json:"max_rate,omitzero" jsonschema:"Standalone rate of the terminal. Default: its agent measures it."`
 	KnowsPHY bool        `json:"knows_phy,omitzero" jsonschema:"Whether the agent knows its PHY rate, as nl80211 reports it on Wi-Fi; max_rate takes precedence. Default false."`
-	Alpha    Alpha       `json:"alpha,omitzero" jsonschema:"Fairness, the same on all terminals that share: 0 maximises the total, 1 (default) is proportional fairness, inf is max-min fairness."`
+	Alpha    Alpha       `json:"alpha,omitzero" jsonschema:"Fairness, the same on all terminals that share: 0 maximises the total, 1 is proportional fairness, inf is max-min fairness. Default: index decides."`
+	Index    float64     `json:"index,omitzero" jsonschema:"Fairness that the greatest total must keep, the same on all terminals that share: Jain's index of rates as parts of standalone rates, 0.5 to 1. Default 0.99."`
 	Weight   float64     `json:"weight,omitzero" jsonschema:"Weight of the terminal, 0.1 to 10. Default 1."`
 	Capacity Rate        `json:"capacity,omitzero" jsonschema:"Rate that the policies equal-cap and equal-range divide."`
 	Disable  RuleNames   `json:"disable,omitzero" jsonschema:"Rules of the control to switch off, separated by commas, to measure their effect."`
@@ -83,6 +84,9 @@ func (s Sharing) check(c *checker, path string) {
 	if s.Weight != 0 && (s.Weight < message.LowestWeight/1000.0 || s.Weight > message.HighestWeight/1000.0) {
 		c.problem(path+".weight", c.found(path+".weight"), "0.1 to 10")
 	}
+	if s.Index != 0 && (s.Index < control.LeastIndex || s.Index > 1) {
+		c.problem(path+".index", c.found(path+".index"), "0.5 to 1")
+	}
 	for name, at := range map[string]Duration{".start": s.Start, ".stop": s.Stop} {
 		if at >= c.e.Duration && at > 0 {
 			c.problem(path+name, at.String(), "less than the duration, "+c.e.Duration.String())
@@ -92,8 +96,16 @@ func (s Sharing) check(c *checker, path string) {
 		c.problem(path+".stop", s.Stop.String(), "a time after the start, "+s.Start.String())
 	}
 	for _, t := range c.e.Terminals {
-		if s.Agent() && t.Value.Share.Agent() && s.Alpha.Value() != t.Value.Share.Alpha.Value() {
+		other := t.Value.Share
+		if !s.Agent() || !other.Agent() {
+			continue
+		}
+		if s.Alpha.Value() != other.Alpha.Value() || (s.Alpha == "") != (other.Alpha == "") {
 			c.problem(path+".alpha", "another alpha than that of "+t.Name, "the same on all terminals that share")
+			break
+		}
+		if s.Index != other.Index {
+			c.problem(path+".index", "another index than that of "+t.Name, "the same on all terminals that share")
 			break
 		}
 	}

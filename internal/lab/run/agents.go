@@ -157,6 +157,9 @@ func agentFlags(key string, t plan.TerminalSetup, peers []string) share.Flags {
 	if s.Alpha != "" {
 		f.Alpha = string(s.Alpha)
 	}
+	if s.Index > 0 {
+		f.Index = s.Index
+	}
 	if s.Weight > 0 {
 		f.Weight = s.Weight
 	}

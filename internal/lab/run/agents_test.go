@@ -25,21 +25,21 @@ func TestAnAgentsPeersAreTheOthersOrItsHub(t *testing.T) {
 		frames  int // of the longest aggregate
 		want    share.Flags
 	}{
-		{plan.Sharing{Policy: "shares"}, 64, share.Flags{Peers: []string{"10.1.0.2"}, Weight: 1, Alpha: "1"}},
+		{plan.Sharing{Policy: "shares"}, 64, share.Flags{Peers: []string{"10.1.0.2"}, Weight: 1, Index: 0.99}},
 		{
 			plan.Sharing{Policy: "shares", Hub: "server", MaxRate: 25e6, Weight: 2},
 			1,
-			share.Flags{Peers: []string{"10.2.0.1"}, MaxRate: 25e6, SingleFrames: true, Weight: 2, Alpha: "1"},
+			share.Flags{Peers: []string{"10.2.0.1"}, MaxRate: 25e6, SingleFrames: true, Weight: 2, Index: 0.99},
 		},
 		{
-			plan.Sharing{Policy: "shares", Alpha: "inf"},
+			plan.Sharing{Policy: "shares", Alpha: "inf", Index: 0.98},
 			64,
-			share.Flags{Peers: []string{"10.1.0.2"}, Weight: 1, Alpha: "inf"},
+			share.Flags{Peers: []string{"10.1.0.2"}, Weight: 1, Alpha: "inf", Index: 0.98},
 		},
 		{
 			plan.Sharing{Policy: "equal-cap", Capacity: 1e8},
 			64,
-			share.Flags{Peers: []string{"10.1.0.2"}, Capacity: 1e8, Weight: 1, Alpha: "1"},
+			share.Flags{Peers: []string{"10.1.0.2"}, Capacity: 1e8, Weight: 1, Index: 0.99},
 		},
 	} {
 		want := c.want

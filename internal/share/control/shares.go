@@ -38,11 +38,15 @@ func (t *Terminal) carries() bool { return t.Rate > 0 && t.Demand != 0 }
 // delay returns the mean RTT above the base RTT.
 func (t *Terminal) delay() time.Duration { return max(t.RTT-t.MinRTT, 0) }
 
-// Options configure the allocation. The zero value is proportional fairness.
+// Options configure the allocation. The zero value aims at DefaultIndex.
 type Options struct {
-	// Alpha is the fairness parameter (package internal/share/allocate); nil means
-	// allocate.Proportional.
+	// Alpha is the fairness parameter (package internal/share/allocate); nil means that Index
+	// decides.
 	Alpha *float64 `json:"alpha,omitempty"`
+	// Index is the least improved index of rates as parts of standalone rates, where airtime alone
+	// limits: the shares have the greatest total with it. 0 means DefaultIndex, and 1 proportional
+	// fairness.
+	Index float64 `json:"index,omitempty"`
 	// MinQueue and MaxQueue limit the queue target; 0 means DefaultMinQueue and DefaultMaxQueue.
 	MinQueue time.Duration `json:"min_queue,omitempty"`
 	MaxQueue time.Duration `json:"max_queue,omitempty"`
@@ -114,7 +118,7 @@ func (d Decision) Window(part float64, minRTT time.Duration) float64 {
 // goroutines at once.
 type ShareController struct {
 	options           Options
-	alpha             float64
+	alpha             float64 // fairness parameter of the last step
 	solver            allocate.Solver
 	problem           []allocate.Terminal
 	wire              wire
@@ -172,6 +176,8 @@ func NewShareController(o Options) *ShareController {
 	c := &ShareController{options: o, alpha: allocate.Proportional, correction: 1}
 	if o.Alpha != nil {
 		c.alpha = *o.Alpha
+	} else if o.Index == 0 {
+		c.options.Index = DefaultIndex
 	}
 	if o.MinQueue == 0 {
 		c.options.MinQueue = DefaultMinQueue
@@ -207,6 +213,12 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 	starts := now-c.idleAt < startDelay && !c.options.off(StartGate)
 	limits := allocate.Limits{
 		Airtime: state.efficiency(), Wire: c.wire.update(now, state, c.queueThreshold(state, starts), c.foreign),
+	}
+	if c.options.Alpha == nil {
+		c.alpha = alphaOfIndex(c.options.Index, c.problem)
+		for i := range c.problem { // airtime is in proportion to weights with any parameter
+			c.problem[i].Weight = math.Pow(c.problem[i].Weight, c.alpha)
+		}
 	}
 	r, err := c.solver.Solve(c.alpha, limits, c.problem)
 	if err != nil {
@@ -315,11 +327,7 @@ const (
 	// terminal needs.
 	pullTime      = 3.0
 	maxCorrection = 8.0 // reached on a path with an RTT that grew far more than the queue target
-	// minCorrection is the least correction while this terminal's own packets wait longer than the
-	// queue target. If they do not, only reports say that its windows are too long, and they shrink
-	// to minCorrectionUnqueued at most.
-	minCorrection         = 1 / 8.0
-	minCorrectionUnqueued = 1 / 2.0
+	minCorrection = 1 / maxCorrection
 	// Rates are smoothed. After a change of the share by shareChange they say nothing about the new
 	// share for rateDelay.
 	shareChange = 0.1
@@ -412,11 +420,7 @@ func (c *ShareController) correct(
 		c.correction *= min(max(math.Pow(lag, since/correctionTime), 0.9), 1.1)
 	}
 	c.pullToOne(since, s, lag > 1)
-	least := minCorrectionUnqueued
-	if all[own].delay() > c.queue*5/4 {
-		least = minCorrection
-	}
-	c.correction = min(max(c.correction, least), maxCorrection)
+	c.correction = min(max(c.correction, minCorrection), maxCorrection)
 }
 
 // pullToOne moves the correction towards 1 if it is above and queues are longer than their target,

@@ -164,7 +164,7 @@ func TestJoinLeaveAndAnotherPHYRate(t *testing.T) {
 // A window of a slow one is small on a path of 40 ms too, but most of it is under way there: it
 // must not begin at the size for a queue, nor stay behind because queues are short.
 func TestASmallWindowFillsALongPath(t *testing.T) {
-	c := NewShareController(Options{})
+	c := NewShareController(Options{Index: 1}) // rates below are parts of equal airtime
 	all := []Terminal{{Max: 599e6}, {Max: 338e6}, {Max: 52e6}, {Max: 52e6}}
 	for i := range all {
 		all[i].Demand = allocate.Unlimited
@@ -199,7 +199,7 @@ func TestWhatOneDoesNotWantGoesToTheOthers(t *testing.T) {
 	lazy.demand = 10e6
 	c := newTestCell(1e9, fast(), lazy, slow())
 	late := mean(c.run(10*time.Second), 50)
-	if late[1] < 9.5e6 || late[0] < 0.38*c.stations[0].alone() || late[2] < 0.38*c.stations[2].alone() {
+	if late[1] < 9.5e6 || late[0] < 0.38*c.stations[0].alone() || late[2] < 0.34*c.stations[2].alone() {
 		t.Errorf("rates %.4g, alone %.4g %.4g", late, c.stations[0].alone(), c.stations[2].alone())
 	}
 }

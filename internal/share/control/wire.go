@@ -37,8 +37,9 @@ const (
 )
 
 // longestDelay is the greatest delay of a peer that counts, in medians of all delays. A longer one
-// is that of a terminal with a queue of its own, or of a member that lies.
-const longestDelay = 3
+// is that of a member that lies. A terminal with a queue of its own may have several medians, and
+// must count: with a limit of 3 the median index of 36 random cells was 0.94 instead of 0.97.
+const longestDelay = 10
 
 // cellStateOf returns the state of the cell as terminal own sees it. A peer's base RTT and delay
 // count up to longestDelay medians, so that one report of a minute is no queue.

@@ -19,6 +19,9 @@ const (
 	// greedyTime is how long a direction counts as greedy after its window was full while data
 	// waited.
 	greedyTime = time.Second
+	// lossTime is the time for which a direction counts as greedy after a loss. CUBIC that loses packets in a
+	// short queue fills no window, though it would carry more. Its losses are seconds apart.
+	lossTime = 4 * time.Second
 	// activeTime is the time for which a direction counts as active after it carried data.
 	activeTime = time.Second
 	// headroom is the factor by which a flow that is limited by its application may grow at once.
@@ -75,7 +78,10 @@ type Total struct {
 func (f *Flow) updateSend(now time.Duration, gain float64, s *Sample) {
 	f.Send.updateRate(now, gain, s.SendRate)
 	if s.Greedy {
-		f.Send.GreedyUntil = now + greedyTime
+		f.Send.GreedyUntil = max(f.Send.GreedyUntil, now+greedyTime)
+	}
+	if s.SendLost > 0 && s.SendRate > 0 {
+		f.Send.GreedyUntil = now + lossTime
 	}
 	f.Send.updateRTT(s.MeanRTT, s.LeastRTT, s.MinRTT)
 }
@@ -87,7 +93,10 @@ func (f *Flow) updateReceive(now time.Duration, gain float64, s *Sample) {
 	if w.InUse >= fullWindowPart || first && s.ReceiveRate > answerRate ||
 		f.ReceiveBound == 0 && s.ReceiveRate > MinDemand {
 		// A new or unbounded flow may have more to receive.
-		f.Receive.GreedyUntil = now + greedyTime
+		f.Receive.GreedyUntil = max(f.Receive.GreedyUntil, now+greedyTime)
+	}
+	if s.ReceiveLost > 0 && s.ReceiveRate > 0 {
+		f.Receive.GreedyUntil = now + lossTime
 	}
 	f.Receive.updateRTT(cmp.Or(w.MeanRTT, s.ReceiverRTT), w.LeastRTT, s.MinRTT)
 }

@@ -38,3 +38,38 @@ func TestSmallAnswersAreNotGreedy(t *testing.T) {
 		}
 	}
 }
+
+// A flow that loses packets is greedy though its window is not full, until its losses are long ago.
+func TestAFlowThatLosesPacketsIsGreedy(t *testing.T) {
+	const step, gain = 100 * time.Millisecond, 0.3
+	for _, c := range []struct {
+		name    string
+		rate    float64 // bit/s
+		lost    int64
+		greedy  bool
+		receive bool
+	}{
+		{"an upload that lost a packet", 5e6, 1, true, false},
+		{"one that lost none", 5e6, 0, false, false},
+		{"an idle one, whose last packet is lost", 0, 1, false, false},
+		{"a download that lost a packet", 5e6, 1, true, true},
+		{"a download that lost none", 5e6, 0, false, true},
+	} {
+		f := &Flow{ReceiveBound: 1 << 20}
+		now := time.Second
+		f.updateReceive(now, gain, &Sample{ReceiveRate: 1}) // not the first step
+		f.Receive.GreedyUntil = 0
+		s := Sample{SendRate: c.rate, SendLost: c.lost}
+		if c.receive {
+			s = Sample{ReceiveRate: c.rate, ReceiveLost: c.lost}
+		}
+		f.updateSend(now+step, gain, &s)
+		f.updateReceive(now+step, gain, &s)
+		for _, later := range []time.Duration{2 * step, lossTime + 2*step} {
+			want := c.greedy && later < lossTime
+			if greedy := now+later < f.Direction(c.receive).GreedyUntil; greedy != want {
+				t.Errorf("%s: greedy is %t after %s", c.name, greedy, later)
+			}
+		}
+	}
+}

@@ -16,6 +16,8 @@ type Sample struct {
 	SendRate      float64        `json:"send,omitempty"`         // acknowledged
 	ReceiveRate   float64        `json:"receive,omitempty"`      // received
 	Greedy        bool           `json:"greedy,omitempty"`       // the window was full while more data waited
+	SendLost      int64          `json:"send_lost,omitempty"`    // packets that were sent again
+	ReceiveLost   int64          `json:"receive_lost,omitempty"` // packets that came after a missing one
 	MinRTT        time.Duration  `json:"min_rtt,omitempty"`      // the kernel's minimum, 0 if unknown
 	MeanRTT       time.Duration  `json:"mean_rtt,omitempty"`     // mean RTT of the step, 0 if unknown
 	LeastRTT      time.Duration  `json:"least_rtt,omitempty"`    // least RTT of the step, 0 if unknown

@@ -28,6 +28,7 @@ type flowState struct {
 	samples, greedy int
 	acked, received counter
 	retransmits     counter
+	outOfOrder      counter
 	errors          [tcp.NumErrorCodes]int64
 	minRTT, mss     int64 // µs, bytes
 	receiverRTT     int64 // µs
@@ -76,6 +77,7 @@ func (f *flowState) see(at func(tcp.Field) int64) {
 	f.acked.see(at(tcp.AckedBytes))
 	f.received.see(at(tcp.ReceivedBytes))
 	f.retransmits.see(at(tcp.RetransmitsPackets))
+	f.outOfOrder.see(at(tcp.OutOfOrderPackets))
 	if v := at(tcp.MinRttUs); v != tcp.Absent {
 		f.minRTT = v
 	}
@@ -165,7 +167,7 @@ func (f *flowState) take(seconds float64) flow.Sample {
 		ID: f.info.ID, Local: f.info.Local, Remote: f.info.Remote,
 		SendRate: float64(f.acked.Take()) * 8 / seconds, ReceiveRate: float64(f.received.Take()) * 8 / seconds,
 		Greedy: f.samples > 0 && 4*f.greedy >= f.samples, MinRTT: time.Duration(f.minRTT) * time.Microsecond,
-		MSS: int(f.mss),
+		MSS: int(f.mss), SendLost: f.retransmits.Take(), ReceiveLost: f.outOfOrder.Take(),
 	}
 	if f.samples > 0 {
 		one.ReceiverRTT = time.Duration(f.receiverRTT) * time.Microsecond
@@ -181,7 +183,7 @@ func (f *flowState) take(seconds float64) flow.Sample {
 func add(s *flow.HostSample, f *flowState, one *flow.Sample) {
 	s.SendRate += one.SendRate
 	s.ReceiveRate += one.ReceiveRate
-	s.Retransmits += f.retransmits.Take()
+	s.Retransmits += one.SendLost
 	for code, n := range f.errors {
 		s.Errors[code] += n
 	}
