@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"airtide/internal/diagnose"
+	"airtide/internal/observe/source"
 	"airtide/internal/recording/record"
 	"airtide/internal/recording/trace"
+	"airtide/internal/sys/privilege"
 	"airtide/internal/tcp"
 	"airtide/internal/view/terminal"
 )
@@ -18,19 +20,25 @@ import (
 // observe explains the connections of a command, or all of this host while they last.
 func (o *diagnoseFlags) observe(ctx context.Context, t *terminal.Terminal, command []string) error {
 	live := &liveEngine{}
+	started := make(chan struct{})
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var printer sync.WaitGroup
 	var printErr error
 	if o.live {
 		printer.Go(func() {
-			printErr = o.answers(ctx, t, live)
+			printErr = o.answers(ctx, t, live, started)
 			stop()
 		})
 	}
 	result, err := record.Run(ctx, record.Options{
 		Path: o.output, Sink: live.begin, Observe: o.monitor, Tool: version(), Duration: o.duration, Command: command,
 		Notice: func(line string) { t.Warnf("%s", line) },
+		Started: func(s *source.Opened) error {
+			err := privilege.Drop(recordingRights(s, o.monitor.AllNamespaces, len(command) > 0))
+			close(started)
+			return err
+		},
 	})
 	stop()
 	printer.Wait()
@@ -51,8 +59,15 @@ func (o *diagnoseFlags) observe(ctx context.Context, t *terminal.Terminal, comma
 	return err
 }
 
-// answers prints an answer each interval.
-func (o *diagnoseFlags) answers(ctx context.Context, t *terminal.Terminal, live *liveEngine) error {
+// answers prints an answer each interval, from the start of the observation.
+func (o *diagnoseFlags) answers(
+	ctx context.Context, t *terminal.Terminal, live *liveEngine, started <-chan struct{},
+) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-started:
+	}
 	ticker := time.NewTicker(o.interval)
 	defer ticker.Stop()
 	for {

@@ -26,13 +26,17 @@ import (
 	"airtide/test/testnet"
 )
 
-// The contract of verbs that read a recording of 1 MB, whatever is in it: memory, and a generous
-// guard of time.
+// The contract of verbs that read files, whatever is in them. Time is processor time, because the
+// machine of a test has other work.
 const (
 	hostileBytes  = 1_000_000
-	hostileMemory = 230 << 20 // 200 MB, and what the test binary adds
+	hostileMemory = 200 << 20       // of files of up to 1 MB
+	hostileMore   = 5 << 20         // for each further MB
+	hostileTime   = 5 * time.Second // for each MB
 	hostileOutput = 700 << 20
-	hostileTime   = 2 * time.Minute
+	hostileEnd    = time.Second      // behind an interrupt
+	hostileGuard  = 2 * time.Minute  // of wall time
+	hostileWait   = 10 * time.Second // of wall time behind an interrupt: a verb that waits uses no processor
 )
 
 // control is a text that a terminal could obey.
@@ -189,44 +193,117 @@ func TestHostileRecordings(t *testing.T) {
 			}
 			t.Run(name+"/"+strings.Join(verb, " "), func(t *testing.T) {
 				t.Parallel()
-				runHostile(t, args)
+				runHostile(t, args, 0)
 			})
 		}
 	}
 }
 
-// runHostile checks one verb on one recording.
-func runHostile(t *testing.T, args []string) {
+// hostileLimits are the memory and the processor time for the files among arguments. Holes of
+// sparse files do not count.
+func hostileLimits(args []string) (memory int64, processor time.Duration) {
+	var size int64
+	seen := map[string]bool{}
+	for _, arg := range args {
+		_, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			value = arg
+		}
+		var s syscall.Stat_t
+		if !seen[value] && syscall.Lstat(value, &s) == nil && s.Mode&syscall.S_IFMT == syscall.S_IFREG {
+			size += min(s.Size, s.Blocks*512)
+		}
+		seen[value] = true
+	}
+	more := max(0, size-hostileBytes-4096) / hostileBytes
+	return hostileMemory + more*hostileMore, time.Duration(1+more) * hostileTime
+}
+
+// runHostile checks one verb on hostile files. If the verb still runs after a while, wait > 0, it
+// is interrupted.
+func runHostile(t *testing.T, args []string, wait time.Duration) {
+	memory, processor := hostileLimits(args)
 	var out, errOut checkedOutput
 	cmd := airtide(args...)
+	cmd.Dir = t.TempDir()
 	cmd.Stdout = &out
 	cmd.Stderr = &errOut
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	guard := time.AfterFunc(hostileTime, func() { _ = cmd.Process.Kill() })
+	guard := time.AfterFunc(hostileGuard, func() { _ = cmd.Process.Kill() })
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait()
 		close(ended)
 	}()
+	interrupted := false
+	checked := make(chan struct{})
+	go func() {
+		defer close(checked)
+		if wait == 0 {
+			return
+		}
+		select {
+		case <-ended:
+		case <-time.After(wait):
+			interrupted = true
+			endByInterrupt(t, cmd, ended)
+		}
+	}()
 	used := peakMemory(cmd.Process.Pid, ended)
+	<-checked
 	if !guard.Stop() {
-		t.Fatalf("it takes more than %s", hostileTime)
+		t.Fatalf("it takes more than %s", hostileGuard)
 	}
-	if status := cmd.ProcessState.ExitCode(); status < 0 || status > 2 ||
-		bytes.Contains(errOut.begin, []byte("goroutine ")) {
+	status := cmd.ProcessState.ExitCode()
+	if interrupted && (status == 130 || atStart(cmd)) {
+		status = 0
+	}
+	if status < 0 || status > 2 || bytes.Contains(errOut.begin, []byte("goroutine ")) {
 		t.Errorf("status %d: %.2000s", status, errOut.begin)
 	}
-	processor := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	t.Logf("%d MB of memory, %d MB of output, %s of processor time", used>>20, out.bytes>>20, processor)
-	if used > hostileMemory || out.bytes > hostileOutput {
-		t.Errorf("it takes %d MB of memory and prints %d MB", used>>20, out.bytes>>20)
+	took := processorTime(cmd)
+	t.Logf("%d MB of memory, %d MB of output, %s of processor time", used>>20, out.bytes>>20, took)
+	if used > memory || out.bytes > hostileOutput || took > processor {
+		t.Errorf("it takes %d MB of memory and %s of processor time and prints %d MB; at most %d MB, %s and %d MB",
+			used>>20, took, out.bytes>>20, memory>>20, processor, hostileOutput>>20)
 	}
 	for stream, o := range map[string]*checkedOutput{"stdout": &out, "stderr": &errOut} {
 		if o.control != "" && !(o == &out && isBinary(args, out.begin)) {
 			t.Errorf("%s has a control character: %s", stream, o.control)
 		}
+	}
+}
+
+// processorTime is the processor time of a process that has ended.
+func processorTime(cmd *exec.Cmd) time.Duration {
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+}
+
+// atStart reports whether SIGINT ended a process before it handled signals.
+func atStart(cmd *exec.Cmd) bool {
+	by := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return by.Signaled() && by.Signal() == syscall.SIGINT
+}
+
+// endByInterrupt interrupts a verb once. It ends within a second of processor time.
+func endByInterrupt(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}) {
+	used := time.Duration(processorTicks(cmd.Process.Pid)) * 10 * time.Millisecond
+	begin := time.Now()
+	_ = cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-ended:
+	case <-time.After(hostileWait):
+		_ = cmd.Process.Kill()
+		<-ended
+		t.Errorf("an interrupt does not end it within %s", hostileWait)
+		return
+	}
+	took := processorTime(cmd) - used
+	t.Logf("%s after the interrupt it ends, %s of processor time, with %s", time.Since(begin), took, cmd.ProcessState)
+	if used > 0 && took > hostileEnd { // 0: it had ended
+		t.Errorf("behind the interrupt it takes %s of processor time, want at most %s", took, hostileEnd)
 	}
 }
 
@@ -269,7 +346,7 @@ func TestOneInterruptEndsAReadingVerb(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	guard := time.AfterFunc(hostileTime, func() { _ = cmd.Process.Kill() })
+	guard := time.AfterFunc(hostileGuard, func() { _ = cmd.Process.Kill() })
 	defer guard.Stop()
 	if _, err := out.Read(make([]byte, 1)); err != nil { // it is under way
 		t.Fatal(err)
@@ -326,8 +403,8 @@ func interruptHostile(t *testing.T, verb []string, files *strings.Replacer, tick
 		_ = cmd.Wait()
 		close(ended)
 	}()
-	guard := time.AfterFunc(hostileTime, func() { _ = cmd.Process.Kill() })
-	testnet.Eventually(t, hostileTime, "its work", func() bool {
+	guard := time.AfterFunc(hostileGuard, func() { _ = cmd.Process.Kill() })
+	testnet.Eventually(t, hostileGuard, "its work", func() bool {
 		select {
 		case <-ended:
 			return true
@@ -335,16 +412,13 @@ func interruptHostile(t *testing.T, verb []string, files *strings.Replacer, tick
 			return processorTicks(cmd.Process.Pid) >= ticks
 		}
 	})
-	begin := time.Now()
-	_ = cmd.Process.Signal(os.Interrupt)
-	<-ended
+	endByInterrupt(t, cmd, ended)
 	if !guard.Stop() {
-		t.Fatalf("an interrupt does not end it within %s", hostileTime)
+		t.Fatalf("it takes more than %s", hostileGuard)
 	}
-	t.Logf("%s after the interrupt it ends with %s", time.Since(begin), cmd.ProcessState)
 	status := cmd.ProcessState.ExitCode()
-	if by := cmd.ProcessState.Sys().(syscall.WaitStatus); by.Signaled() && by.Signal() == syscall.SIGINT {
-		status = 130 // it had only begun
+	if atStart(cmd) {
+		status = 130
 	}
 	if status != 0 && status != 130 || bytes.Contains(stderr.Bytes(), []byte("goroutine ")) {
 		t.Errorf("an interrupt ends it with %s: %.2000s", cmd.ProcessState, stderr.Bytes())

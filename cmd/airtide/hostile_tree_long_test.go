@@ -4,10 +4,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,6 +19,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
@@ -136,22 +141,15 @@ func hostileFiles(t *testing.T, dir string) (paths []string) {
 	})
 	add("names.atr", names)
 	rng := rand.New(rand.NewPCG(1, 2))
-	mutated := func(data []byte) []byte {
-		data = bytes.Clone(data)
-		for range 20 {
-			data[rng.IntN(len(data))] ^= byte(1 << rng.IntN(8))
-		}
-		return data
-	}
-	add("mutated.atr", mutated(names))
+	add("mutated.atr", mutated(rng, names))
 	capture := hostileCaptures()["one segment again and again"]
 	add("capture.pcap.gz", capture)
-	add("mutated.pcap.gz", mutated(capture))
+	add("mutated.pcap.gz", mutated(rng, capture))
 	hostile := strings.Replace(judgedExperiment, "name: judged", `name: judged
 title: "a\e[2J\n\u202eforged"
 source: "\u009b31m"`, 1)
 	add("experiment.yaml", []byte(hostile))
-	add("mutated.yaml", mutated([]byte(hostile)))
+	add("mutated.yaml", mutated(rng, []byte(hostile)))
 	add("key", []byte(control))
 	add("empty", nil)
 	sparse := add("sparse.atr", names)
@@ -210,6 +208,15 @@ func TestHostileFilesOfEveryVerb(t *testing.T) {
 		t.Fatal(err)
 	}
 	outputs := 0
+	large := len(paths)
+	for name, data := range hostileCorpus(t) {
+		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".large.atr")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	paths = append(paths, hostilePlans(t, dir)...)
 	t.Run("verbs", func(t *testing.T) {
 		for _, verb := range hostileVerbs(t) {
 			for k, path := range paths {
@@ -217,8 +224,10 @@ func TestHostileFilesOfEveryVerb(t *testing.T) {
 				own := strings.HasSuffix(path, "names.atr") || strings.HasSuffix(path, "/capture.pcap.gz") ||
 					!strings.HasPrefix(path, dir)
 				for i, flags := range verb.flags {
-					if i > 3 && !own {
-						break // files of another kind are refused before the flags matter
+					// Files of another kind are refused before the flags matter. The large files share
+					// the flags.
+					if i > 3 && !own && (k < large || i%len(paths) != k) {
+						continue
 					}
 					args := slices.Concat(strings.Fields(verb.path), slices.Repeat([]string{path}, verb.files))
 					outputs++
@@ -234,12 +243,13 @@ func TestHostileFilesOfEveryVerb(t *testing.T) {
 					}
 					t.Run(name+"/"+strings.Join(flags, " "), func(t *testing.T) {
 						t.Parallel()
+						var wait time.Duration
 						if filepath.Base(path) == "fifo" {
-							interruptWaiting(t, args)
-						} else {
-							runHostile(t, args)
+							wait = fifoWait
 						}
+						runHostile(t, args, wait)
 						checkWritten(t, out)
+						removeOutputs(out)
 					})
 				}
 			}
@@ -250,28 +260,195 @@ func TestHostileFilesOfEveryVerb(t *testing.T) {
 	}
 }
 
-// interruptWaiting interrupts a verb that waits for the writer of a FIFO. One signal ends it.
-func interruptWaiting(t *testing.T, args []string) {
-	cmd := airtide(args...)
-	if err := cmd.Start(); err != nil {
+// fifoWait is the time behind which a verb that may wait for the writer of a FIFO is interrupted.
+const fifoWait = 500 * time.Millisecond
+
+// hostilePlans makes experiment files of 1 MB.
+func hostilePlans(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	for name, plan := range map[string]string{
+		"claims.large.yaml": judgedExperiment + strings.Repeat("  c%d: {says: x, holds: mean(goodput) < 20}\n", 22_000),
+		"list.large.yaml":   judgedExperiment + "vary: {x: [" + strings.Repeat("1,", 480_000) + "1]}\n",
+		"depth.large.yaml":  judgedExperiment + "vary: " + strings.Repeat("[", 480_000) + "\n",
+		"text.large.yaml":   judgedExperiment + "title: " + strings.Repeat("x", hostileBytes-1000) + "\n",
+	} {
+		for i := 0; strings.Contains(plan, "c%d"); i++ {
+			plan = strings.Replace(plan, "c%d", fmt.Sprint("c", i), 1)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(plan[:min(len(plan), hostileBytes)]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// removeOutputs removes what a verb has written, to keep the folder small.
+func removeOutputs(path string) {
+	files, _ := filepath.Glob(path + "*")
+	for _, file := range files {
+		_ = os.RemoveAll(file)
+	}
+}
+
+// TestMutatedFilesOfEveryVerb runs every verb on files with random faults, with a random choice of
+// its flags, for a minute. Recordings have valid checksums.
+func TestMutatedFilesOfEveryVerb(t *testing.T) {
+	const budget, least = time.Minute, 5
+	capture, err := os.ReadFile(lossyCapture)
+	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	guard := time.AfterFunc(hostileTime, func() { _ = cmd.Process.Kill() })
-	select {
-	case <-ended:
-		guard.Stop()
-		return
-	case <-time.After(500 * time.Millisecond): // it has begun, or waits
+	recording := recordingOf(t, trace.Metadata{Host: "host", Source: "bpf"}, func(w *trace.Writer) {
+		for id := range tcp.FlowID(3) {
+			_ = w.Flow(hostileFlow(id + 1))
+			_ = w.Event(&tcp.Event{Flow: id + 1, TimeNs: 5, Kind: tcp.EventCCChange, Text: "cubic"})
+		}
+		samplesOf(w, 3, 300, func(i int) int64 { return int64(i) * 1e7 })
+	})
+	seeds := 0
+	for begun := time.Now(); seeds < least || time.Since(begun) < budget; seeds++ {
+		rng := rand.New(rand.NewPCG(uint64(seeds), 3))
+		t.Run(fmt.Sprint("seed ", seeds), func(t *testing.T) {
+			dir := t.TempDir()
+			files := []string{filepath.Join(dir, "a.atr"), filepath.Join(dir, "a.pcap"), filepath.Join(dir, "a.yaml")}
+			for i, data := range [][]byte{
+				sealed(mutated(rng, recording)), mutated(rng, capture), mutated(rng, []byte(judgedExperiment)),
+			} {
+				if err := os.WriteFile(files[i], data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			files = append(files, mutatedResult(t, rng))
+			for i, verb := range hostileVerbs(t) {
+				own := 0
+				switch group, _, _ := strings.Cut(verb.path, " "); group {
+				case "packets":
+					own = 1
+				case "lab", "cell":
+					own = 2 + rng.IntN(2)
+				}
+				for _, path := range []string{files[own], files[rng.IntN(len(files))]} {
+					args := slices.Concat(strings.Fields(verb.path), slices.Repeat([]string{path}, verb.files))
+					out := filepath.Join(dir, fmt.Sprintf("out%d", i))
+					for _, flag := range verb.flags[rng.IntN(len(verb.flags))] {
+						args = append(args, strings.Replace(flag, "OUT", out, 1))
+					}
+					t.Run(strings.Join(args, " "), func(t *testing.T) {
+						t.Parallel()
+						runHostile(t, args, 0)
+						checkWritten(t, out)
+					})
+				}
+			}
+		})
 	}
-	begin := time.Now()
-	_ = cmd.Process.Signal(os.Interrupt)
-	<-ended
-	if !guard.Stop() {
-		t.Fatalf("an interrupt does not end it within %s", hostileTime)
+	t.Logf("%d seeds", seeds)
+}
+
+// mutated changes bits, and sometimes repeats or leaves out a part.
+func mutated(rng *rand.Rand, data []byte) []byte {
+	data = bytes.Clone(data)
+	for range 1 + rng.IntN(20) {
+		data[rng.IntN(len(data))] ^= byte(1 << rng.IntN(8))
 	}
-	t.Logf("%s after the interrupt it ends with %s", time.Since(begin), cmd.ProcessState)
+	from := rng.IntN(len(data))
+	to := min(len(data), from+rng.IntN(200))
+	switch rng.IntN(4) {
+	case 0:
+		data = slices.Insert(data, from, data[from:to]...)
+	case 1:
+		data = slices.Delete(data, from, to)
+	}
+	return data
+}
+
+// sealed gives the blocks of a recording valid checksums.
+func sealed(data []byte) []byte {
+	le, table := binary.LittleEndian, crc32.MakeTable(crc32.Castagnoli)
+	for at := 0; ; at++ {
+		next := bytes.Index(data[at:], []byte("\x89ATR"))
+		at += next
+		if next < 0 || at+64 > len(data) {
+			return data
+		}
+		b := data[at:]
+		if n := int(le.Uint32(b[16:])); n <= len(b)-64 {
+			le.PutUint32(b[56:], crc32.Checksum(b[64:64+n], table))
+		}
+		le.PutUint32(b[60:], crc32.Checksum(b[:60], table))
+	}
+}
+
+// mutatedResult makes a folder of results with faults in its files.
+func mutatedResult(t *testing.T, rng *rand.Rand) string {
+	t.Helper()
+	dir := resultOf(t, [2]float64{18, 19})
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err == nil && len(data) > 0 && rng.IntN(3) > 0 {
+			err = os.WriteFile(path, mutated(rng, data), 0o600)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// fileFlag matches the usage of a flag whose value is a file or a folder.
+var fileFlag = regexp.MustCompile(`\b(file|folder|mount point|figure to write|pcapng to write|recording in)\b`)
+
+// TestHostileValuesOfFileFlags gives every flag of every verb that names a file malicious files. A
+// verb may fail, with few words; one that goes on is interrupted.
+func TestHostileValuesOfFileFlags(t *testing.T) {
+	dir := t.TempDir()
+	values := hostileFiles(t, dir)
+	values = append(values, dir, filepath.Join(dir, "missing"), "/dev/full", "/proc/self/mem")
+	precious := filepath.Join(dir, "precious")
+	link := filepath.Join(dir, "link")
+	err := errors.Join(os.WriteFile(precious, []byte("precious"), 0o600), os.Symlink(precious, link))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values = append(values, link)
+	files := faultFiles(t)
+	flags := 0
+	t.Run("flags", func(t *testing.T) {
+		eachVerb(t, func(t *testing.T, verb *cobra.Command, path []string, row faultRow) {
+			verb.Flags().VisitAll(func(f *pflag.Flag) {
+				if f.Value.Type() == "bool" || !fileFlag.MatchString(f.Usage) {
+					return
+				}
+				flags++
+				for _, value := range values {
+					args := files(row.whole(path))
+					at := len(args)
+					if dash := slices.Index(args, "--"); dash >= 0 {
+						at = dash
+					}
+					args = slices.Insert(args, at, "--"+f.Name+"="+value)
+					if f.Name == "btf" && path[0] == "record" {
+						args = append(args, "--source=bpf") // the only source with types
+					}
+					t.Run(f.Name+"/"+filepath.Base(value), func(t *testing.T) {
+						runHostile(t, args, fifoWait)
+					})
+				}
+			})
+		})
+	})
+	if flags < 25 {
+		t.Errorf("only %d flags name files", flags)
+	}
+	if text, err := os.ReadFile(precious); err != nil || string(text) != "precious" {
+		t.Errorf("a planted link was followed: %q, %v", text, err)
+	}
 }
 
 // checkWritten checks the texts of an output, if there is one.

@@ -232,7 +232,7 @@ func drawRun(
 		if err != nil {
 			return err
 		}
-		if err := file.Write(path, drawn.Bytes(), 0o600); err != nil {
+		if err := file.WriteOutput(path, drawn.Bytes()); err != nil {
 			return fmt.Errorf("drawing run %s: %w", run, err)
 		}
 		if err := t.Printf("drew %s\n", path); err != nil {

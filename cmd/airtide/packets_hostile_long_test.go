@@ -185,7 +185,7 @@ func TestHostileCaptures(t *testing.T) {
 				for k := range args {
 					args[k] = strings.ReplaceAll(files.Replace(args[k]), "OUT", filepath.Join(dir, fmt.Sprint(name, i)))
 				}
-				runHostile(t, args)
+				runHostile(t, args, 0)
 			})
 			if name == "connections" {
 				t.Run("interrupted/"+verb, func(t *testing.T) { interruptHostile(t, strings.Fields(verb), files, 60) })

@@ -12,7 +12,7 @@ import (
 )
 
 // liveVerbs are the verbs that give up rights themselves once they are attached.
-var liveVerbs = []string{"monitor", "record", "share hub", "share run", "tune"}
+var liveVerbs = []string{"diagnose", "monitor", "record", "share hub", "share run", "tune"}
 
 // freeVerbs are the verbs that keep all rights, by the reason.
 var freeVerbs = map[string][]string{

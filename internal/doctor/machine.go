@@ -10,6 +10,8 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/rlimit"
 	"golang.org/x/sys/unix"
+
+	source "airtide/internal/observe/bpf"
 )
 
 // Machine describes the host that was examined.
@@ -78,10 +80,7 @@ func newMachine(o Options) (*machine, error) {
 // loadTypes reads the kernel's types from a file, or from the kernel itself if path is empty.
 func loadTypes(path string) (*btf.Spec, error) {
 	if path != "" {
-		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is not a regular file", path)
-		}
-		return btf.LoadSpec(path)
+		return source.ReadTypes(path)
 	}
 	if _, err := os.Stat(kernelBTF); err != nil {
 		return nil, err

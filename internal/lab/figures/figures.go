@@ -58,7 +58,7 @@ func WriteAll(
 				return err
 			}
 			path := filepath.Join(dir, name+"."+format)
-			if err := file.Write(path, b.Bytes(), 0o600); err != nil {
+			if err := file.WriteOutput(path, b.Bytes()); err != nil {
 				return fmt.Errorf("writing a figure: %w", err)
 			}
 			number++

@@ -10,9 +10,10 @@ import (
 	"airtide/internal/sys/file"
 )
 
-// writeFile replaces a file as a whole. A power failure leaves the old or the new content.
+// writeFile replaces a file as a whole. A power failure leaves the old or the new content. Results
+// have the addresses and names that recordings have, so only their owner can read them.
 func writeFile(path string, data []byte) error {
-	return adviseOnFullDisk(file.Write(path, data, 0o644))
+	return adviseOnFullDisk(file.WriteOutput(path, data))
 }
 
 // writeJSON writes a value as indented JSON.

@@ -227,7 +227,7 @@ func explain(err error) error {
 
 func kernelTypes(path string) (*btf.Spec, error) {
 	if path != "" {
-		spec, err := btf.LoadSpec(path)
+		spec, err := ReadTypes(path)
 		if err != nil {
 			return nil, fmt.Errorf("reading BTF from %s: %w", path, err)
 		}

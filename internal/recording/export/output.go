@@ -101,8 +101,8 @@ func (o *outputs) publish() error {
 		}
 	}
 	for _, f := range o.files {
-		if f.file != nil {
-			if err := f.file.Publish(); err != nil {
+		if f.file != nil && !f.file.Stream() {
+			if err := errors.Join(f.file.Publish(), f.file.Close()); err != nil {
 				return err
 			}
 		}

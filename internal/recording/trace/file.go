@@ -7,11 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/sys/file"
-	"airtide/internal/sys/privilege"
 )
 
 // createFile begins a file to record to and locks it. It has its name once the caller publishes it.
-// Under sudo it belongs to the user who called sudo.
 func createFile(path string, overwrite bool) (*file.Output, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -30,10 +28,6 @@ func createFile(path string, overwrite bool) (*file.Output, error) {
 	if err := lock(f.File); err != nil {
 		f.Discard()
 		return nil, fmt.Errorf("%s %w", path, err)
-	}
-	if err := privilege.GiveToCaller(f.File); err != nil {
-		f.Discard()
-		return nil, ofFile(path, err)
 	}
 	return f, nil
 }

@@ -93,9 +93,6 @@ func Create(path string, m Metadata, o Options) (*Writer, error) {
 		return nil, err
 	}
 	w := newWriter(path, f.File)
-	if !f.Stream() {
-		w.fd = int(f.Fd())
-	}
 	err = w.start(m)
 	if err == nil {
 		err = f.Publish()
@@ -103,6 +100,9 @@ func Create(path string, m Metadata, o Options) (*Writer, error) {
 	if err != nil {
 		f.Discard()
 		return nil, err
+	}
+	if !f.Stream() {
+		w.fd = int(f.Fd()) // until now the file had no name to check
 	}
 	return w, nil
 }

@@ -12,14 +12,28 @@ import (
 	"os"
 )
 
-// Write replaces a file as a whole, as Create with overwrite and Commit do. The file gets a mode.
-// Errors wrap those of the system, such as ENOSPC.
+// Write replaces a file of airtide itself as a whole, such as a key or a state. The file gets a mode
+// and belongs to the user of this process. Errors wrap those of the system, such as ENOSPC.
 func Write(path string, data []byte, mode fs.FileMode) error {
+	o, err := create(path, true)
+	if err != nil {
+		return err
+	}
+	return o.commit(path, data, mode)
+}
+
+// WriteOutput replaces a file that the user asked for as a whole, as Create with overwrite and
+// Commit do.
+func WriteOutput(path string, data []byte) error {
 	o, err := Create(path, true)
 	if err != nil {
 		return err
 	}
-	_, err = o.Write(data)
+	return o.commit(path, data, 0o600)
+}
+
+func (o *Output) commit(path string, data []byte, mode fs.FileMode) error {
+	_, err := o.Write(data)
 	if err == nil && !o.Stream() {
 		err = ofPath(writing, path, o.Chmod(mode))
 	}

@@ -2,12 +2,18 @@ package file
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/privilege"
 )
 
 // ExistsError is the error of an output whose name is taken.
@@ -20,21 +26,41 @@ func (e *ExistsError) Error() string {
 // Unwrap returns fs.ErrExist.
 func (*ExistsError) Unwrap() error { return fs.ErrExist }
 
-// Output is a file that is being written. It is new and has a temporary name in the folder of its
-// path. Only its owner can read it, with any umask. Publish or Commit gives it its name.
+// temporaryName is the pattern of temporary names.
+const temporaryName = ".new-*"
+
+// Output is a file that is being written. It is new and has no name until Publish or Commit gives
+// it one, so a killed process leaves nothing. On a file system without such files, NFS and FAT
+// among them, it has a temporary name in the folder of its path. Only its owner can read it, with
+// any umask.
 //
 // A path that names a pipe or a character device is written in place.
 type Output struct {
 	*os.File
 	path      string
-	temporary string // empty for a stream, and behind Publish
+	temporary string // empty without a temporary name, and behind Publish
+	unnamed   bool   // it has no name at all
 	stream    bool   // a pipe or a device, which has no name to publish
 	overwrite bool
 }
 
 // Create begins an output. If the name is taken and overwrite is not set, it returns an ExistsError
 // before any work. A link is never followed: with overwrite, Publish replaces the link itself.
+// Under sudo the file belongs to the user who called sudo.
 func Create(path string, overwrite bool) (*Output, error) {
+	o, err := create(path, overwrite)
+	if err != nil || o.stream {
+		return o, err
+	}
+	if err := privilege.GiveToCaller(o.File); err != nil {
+		o.Discard()
+		return nil, ofPath("", path, err)
+	}
+	return o, nil
+}
+
+// create begins an output that belongs to the user of this process.
+func create(path string, overwrite bool) (*Output, error) {
 	if IsStream(path) {
 		stream, err := openStream(path)
 		if err != nil {
@@ -49,12 +75,19 @@ func Create(path string, overwrite bool) (*Output, error) {
 	if err == nil && !overwrite {
 		return nil, &ExistsError{path}
 	}
-	// The name is unpredictable, and O_EXCL follows no link that was planted there.
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return nil, ofPath("", path, err)
+	o := &Output{path: path, overwrite: overwrite}
+	f, err := openUnnamed(filepath.Dir(path))
+	if err == nil {
+		o.unnamed = true
+	} else {
+		// The name is unpredictable, and O_EXCL follows no link that was planted there.
+		f, err = os.CreateTemp(filepath.Dir(path), temporaryName)
+		if err != nil {
+			return nil, ofPath("", path, err)
+		}
+		o.temporary = f.Name()
 	}
-	o := &Output{File: f, path: path, temporary: f.Name(), overwrite: overwrite}
+	o.File = f
 	if err := f.Chmod(0o600); err != nil { // a umask such as 0777 took more
 		o.Discard()
 		return nil, ofPath("", path, err)
@@ -74,24 +107,73 @@ func (o *Output) Write(data []byte) (int, error) {
 // Publish gives the output its name. Data that is written later goes to the same file. An output
 // that is useful before it is whole, such as a recording, publishes at its beginning.
 func (o *Output) Publish() error {
-	if o.temporary == "" {
+	if o.temporary == "" && !o.unnamed {
 		return nil
 	}
-	if err := o.rename(); err != nil {
+	err := o.link()
+	if err == nil && o.temporary != "" {
+		err = o.rename()
+	}
+	if err != nil {
 		return ofPath(writing, o.path, err)
 	}
 	o.temporary = ""
 	return nil
 }
 
-// Finish syncs and closes the output. An output of several files finishes all before it publishes
-// the first.
-func (o *Output) Finish() error {
-	var err error
-	if !o.stream {
-		err = o.Sync()
+// openUnnamed makes a file without a name in a folder. It fails if link could not give it one.
+func openUnnamed(dir string) (*os.File, error) {
+	f, err := os.OpenFile(dir, unix.O_TMPFILE|os.O_RDWR|safely, 0o600)
+	if err != nil {
+		return nil, err
 	}
-	return ofPath(writing, o.path, errors.Join(err, o.Close()))
+	if _, err := os.Lstat(descriptorPath(f)); err != nil { // /proc is hidden
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// descriptorPath is the path of an open file that has no name.
+func descriptorPath(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
+
+// link gives an output without a name its path if that is free. Otherwise the output gets a
+// temporary name, because the kernel replaces a file only by another with a name.
+func (o *Output) link() error {
+	if !o.unnamed {
+		return nil
+	}
+	linkAs := func(path string) error {
+		return unix.Linkat(unix.AT_FDCWD, descriptorPath(o.File), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW)
+	}
+	err := linkAs(o.path)
+	if errors.Is(err, unix.EEXIST) {
+		if !o.overwrite {
+			return &ExistsError{o.path}
+		}
+		for range 100 { // a name may be taken
+			name := strings.ReplaceAll(temporaryName, "*", strconv.FormatUint(rand.Uint64(), 36))
+			name = filepath.Join(filepath.Dir(o.path), name)
+			if err = linkAs(name); !errors.Is(err, unix.EEXIST) {
+				o.temporary = name
+				break
+			}
+		}
+	}
+	if err != nil {
+		o.temporary = ""
+		return err
+	}
+	o.unnamed = false
+	return nil
+}
+
+// Finish syncs the output and, if it is a stream, closes it. An output of several files finishes
+// all before it publishes the first.
+func (o *Output) Finish() error {
+	if o.stream {
+		return ofPath(writing, o.path, o.Close())
+	}
+	return ofPath(writing, o.path, o.Sync())
 }
 
 // Commit finishes and publishes the output. After an error the old file stays and nothing is left
@@ -100,6 +182,9 @@ func (o *Output) Commit() error {
 	err := o.Finish()
 	if err == nil {
 		err = o.Publish()
+	}
+	if err == nil && !o.stream {
+		err = o.Close()
 	}
 	if err != nil {
 		o.Discard()
@@ -114,6 +199,7 @@ func (o *Output) Commit() error {
 // Discard closes the output and removes it, unless it has its name. Behind Commit it does nothing.
 func (o *Output) Discard() {
 	o.Close()
+	o.unnamed = false
 	if o.temporary != "" {
 		os.Remove(o.temporary)
 		o.temporary = ""

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -184,6 +185,64 @@ func TestErrorsOfAnOutputNameItsPathOnce(t *testing.T) {
 	} {
 		if _, err := Create(path, true); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// killedOutput names the path of an output that a child of this test writes until it is killed.
+const killedOutput = "AIRTIDE_TEST_KILLED_OUTPUT"
+
+// TestAKilledProcessLeavesNothing runs this test in a child, which kills itself in the middle.
+func TestAKilledProcessLeavesNothing(t *testing.T) {
+	if path := os.Getenv(killedOutput); path != "" {
+		output(t, path, true)
+		_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+	}
+	dir := t.TempDir()
+	if f, err := openUnnamed(dir); err != nil {
+		t.Skipf("this file system has no files without names: %v", err)
+	} else {
+		f.Close()
+	}
+	path := filepath.Join(dir, "out")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), killedOutput+"="+path)
+	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() >= 0 {
+		t.Fatalf("the child ends with %v", err)
+	}
+	if all := names(t, dir); len(all) != 1 || read(t, path) != "old" {
+		t.Errorf("the folder has %v, the file %q", all, read(t, path))
+	}
+}
+
+// Without /proc, and on file systems without such files, an output has a temporary name.
+func TestAnOutputWithATemporaryName(t *testing.T) {
+	for _, overwrite := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "out")
+		o, err := create(path, overwrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.unnamed { // as on NFS
+			name := filepath.Join(filepath.Dir(path), ".new-test")
+			o.path = name
+			if err := o.link(); err != nil {
+				t.Fatal(err)
+			}
+			o.path = path
+			o.temporary = name
+		}
+		if _, err := o.Write([]byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if all := names(t, filepath.Dir(path)); len(all) != 1 || read(t, path) != "new" {
+			t.Errorf("overwrite %v: the folder has %v", overwrite, all)
 		}
 	}
 }
