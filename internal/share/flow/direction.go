@@ -19,8 +19,9 @@ const (
 	// greedyTime is how long a direction counts as greedy after its window was full while data
 	// waited.
 	greedyTime = time.Second
-	// lossTime is the time for which a direction counts as greedy after a loss. CUBIC that loses packets in a
-	// short queue fills no window, though it would carry more. Its losses are seconds apart.
+	// lossTime is the time for which a direction counts as greedy after a loss. CUBIC that loses
+	// packets in a short queue fills no window, though it would carry more. Its losses are seconds
+	// apart.
 	lossTime = 4 * time.Second
 	// activeTime is the time for which a direction counts as active after it carried data.
 	activeTime = time.Second
