@@ -16,6 +16,33 @@ func ThreeDigits(v float64) string {
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
+// Prefixed writes a number with three digits and its SI prefix: 12.3 and M. Whole numbers below 1000
+// have no decimals.
+func Prefixed(v float64) (digits, prefix string) {
+	for _, p := range []string{"k", "M", "G", "T"} {
+		if math.Abs(v) < 999.5 {
+			break
+		}
+		v /= 1000
+		prefix = p
+	}
+	if prefix == "" && v == math.Trunc(v) {
+		return strconv.FormatFloat(v, 'f', 0, 64), ""
+	}
+	return ThreeDigits(v), prefix
+}
+
+// Percent writes a share from 0 to 1. Shares above zero that round to zero have their own sign.
+func Percent(share float64) string {
+	switch {
+	case share > 0 && share < 0.001:
+		return "<0.1%"
+	case share < 0.0995:
+		return strconv.FormatFloat(100*share, 'f', 1, 64) + "%"
+	}
+	return strconv.FormatFloat(100*share, 'f', 0, 64) + "%"
+}
+
 // Count writes a number of things: 1 flow, 2 flows. The plural of the noun ends in s.
 func Count[N int | int64 | uint32 | uint64](n N, noun string) string {
 	text := strconv.FormatInt(int64(n), 10) + " " + noun

@@ -257,3 +257,11 @@ func FuzzDuration(f *testing.F) {
 		}
 	})
 }
+
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{0: "0.0%", 0.0001: "<0.1%", 0.012: "1.2%", 0.5: "50%", 1: "100%"} {
+		if got := Percent(share); got != want {
+			t.Errorf("%g: got %s, want %s", share, got, want)
+		}
+	}
+}

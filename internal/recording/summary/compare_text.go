@@ -34,7 +34,7 @@ func (c *Changes) Text() []ChangeText {
 		c.InFlightPackets.text("in flight median packets", whole),
 		c.LostPackets.text("marked lost packets", whole),
 		c.RetransmitsPackets.text("retransmitted packets", whole),
-		c.RetransmittedPct.text("retransmitted of delivered", func(pct float64) string { return percent(pct / 100) }),
+		c.RetransmittedPct.text("retransmitted of delivered", func(pct float64) string { return units.Percent(pct / 100) }),
 		c.LocalCongestion.text("local congestion", whole),
 		c.DupAck.text("duplicate ACK or SACK", whole),
 		c.Timeout.text("timeouts", whole),

@@ -132,7 +132,7 @@ func (g *Figures) write(out io.Writer, o TextOptions) {
 	field("in flight", show(g.InFlight, packets))
 	again := g.Retransmissions
 	field("retransmitted", fmt.Sprintf("%s packets, %s bytes, %s of %s delivered; %s marked lost", count(again.Packets),
-		bytesText(again.Bytes), show(again.DeliveredPct, func(p float64) string { return percent(p / 100) }),
+		bytesText(again.Bytes), show(again.DeliveredPct, func(p float64) string { return units.Percent(p / 100) }),
 		count(g.DeliveredPackets), count(g.LostPackets)))
 	field("  by cause", show(again.Causes, Causes.text))
 	e := g.Errors

@@ -2,7 +2,6 @@ package summary
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -14,18 +13,8 @@ const absent = "-"
 
 // metric prints a number with three digits and an SI prefix: 94.2M.
 func metric(v float64) string {
-	prefix := ""
-	for _, p := range []string{"k", "M", "G", "T"} {
-		if math.Abs(v) < 999.5 {
-			break
-		}
-		v /= 1000
-		prefix = p
-	}
-	if prefix == "" && v == math.Trunc(v) {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return units.ThreeDigits(v) + prefix
+	digits, prefix := units.Prefixed(v)
+	return digits + prefix
 }
 
 // show formats a value, or returns the sign for an absent value.
@@ -54,23 +43,12 @@ func durationText(s float64) string {
 	return d.Round(time.Second).String()
 }
 
-// percent formats a share from 0 to 1. Nonzero shares that round to zero have their own sign.
-func percent(share float64) string {
-	switch {
-	case share > 0 && share < 0.001:
-		return "<0.1%"
-	case share < 0.0995:
-		return fmt.Sprintf("%.1f%%", 100*share)
-	}
-	return fmt.Sprintf("%.0f%%", 100*share)
-}
-
 // text prints the retransmitted packets and their share of the delivered ones.
 func (r *Retransmissions) text() string {
 	if r.DeliveredPct == nil || *r.Packets == 0 {
 		return count(r.Packets)
 	}
-	return count(r.Packets) + " " + percent(*r.DeliveredPct/100)
+	return count(r.Packets) + " " + units.Percent(*r.DeliveredPct/100)
 }
 
 // share is a named part of a whole.
@@ -93,7 +71,7 @@ func sharesText(shares []share) string {
 	var texts []string
 	for _, s := range shares {
 		if s.part > 0 {
-			texts = append(texts, s.name+" "+percent(s.part))
+			texts = append(texts, s.name+" "+units.Percent(s.part))
 		}
 	}
 	if len(texts) == 0 {
