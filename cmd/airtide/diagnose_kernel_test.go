@@ -27,7 +27,7 @@ func TestInfoNamesTheLimitOfKnownSituations(t *testing.T) {
 		s := &cause.First[i]
 		t.Run(s.Name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "situation.atr")
-			if err := s.Record(t.Context(), programs, 1, path); err != nil {
+			if err := s.Record(t.Context(), programs, path); err != nil {
 				t.Fatal(err)
 			}
 			for _, end := range []struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/observe/source"
 	"airtide/internal/recording/record"
 	"airtide/internal/sys/privilege"
@@ -112,10 +113,12 @@ func watch(
 	}
 	every := mo.Density.Every
 	seen := screen.Source{Name: src.Description()}
+	kind := diagnose.PerAck
 	if src.Kind == source.Diag {
 		every = src.Interval
+		kind = diagnose.Polled
 	}
-	table := screen.NewTable(screen.TableOptions{SampleEvery: every})
+	table := screen.NewTable(screen.TableOptions{SampleEvery: every, Diagnosis: kind})
 	table.SetSource(seen)
 	published, end, err := p.start(t, src)
 	if err != nil {

@@ -39,7 +39,7 @@ func (f *replayFlags) check(cmd *cobra.Command, file bool) error {
 		}
 		return nil
 	}
-	for _, name := range []string{"source", "density", "poll", "buffer-mb", "max-flows", "attach", "btf"} {
+	for _, name := range liveFlags {
 		if cmd.Flags().Changed(name) {
 			return usageError{fmt.Errorf("--%s is for a live observation, not for a recording", name)}
 		}
@@ -81,7 +81,9 @@ func replay(
 	if err != nil {
 		density = filter.Density{} // of a later version
 	}
-	table := screen.NewTable(screen.TableOptions{SampleEvery: max(density.Every, time.Duration(meta.IntervalNs))})
+	table := screen.NewTable(screen.TableOptions{
+		SampleEvery: max(density.Every, time.Duration(meta.IntervalNs)), Diagnosis: diagnoseOptions(meta).Source,
+	})
 	table.SetSource(screen.Source{Name: path})
 	speed := f.speed
 	full := !asJSON && !o.Once && t.Screen

@@ -146,6 +146,7 @@ func drawPlot(
 	}
 	defer r.Close()
 	o.OriginNs = r.Metadata().ClockMonotonicNs
+	o.Diagnosis = diagnoseOptions(r.Metadata()).Source
 	o.Minor = len(ids) > 0
 	if len(ids) == 0 && !o.Grid {
 		id, of, err := busiestFlow(ctx, r)

@@ -123,7 +123,7 @@ type fileVerb struct {
 // fileVerbs are the verbs that only read files.
 var fileVerbs = map[string]fileVerb{
 	"cell check":       {},
-	"diagnose":         {file: true},
+	"diagnose":         {file: true, write: []string{"plot"}},
 	"export":           {write: []string{"output"}},
 	"fairness":         {read: []string{"result", "results"}},
 	"info":             {},
@@ -181,7 +181,7 @@ func (v *fileVerb) paths(cmd *cobra.Command, args []string) (p privilege.Paths) 
 			p.Write = append(p.Write, path)
 		}
 	}
-	if strings.Contains(strings.ToLower(flagValue(cmd, "format")+flagValue(cmd, "output")), "pdf") {
+	if strings.Contains(strings.ToLower(flagValue(cmd, "format")+flagValue(cmd, "output")+flagValue(cmd, "plot")), "pdf") {
 		p.Write = append(p.Write, os.TempDir()) // the fonts of a PDF are made there
 	}
 	if slices.Contains(args, "-") {

@@ -33,6 +33,8 @@ var refutations = [numLimits]string{
 	Gaps:           "a sender that reports no retransmissions",
 	SenderOrNetwork: "a receive window that closes, or data that waits to be read " +
 		"(receive_queued_bytes)",
+	SenderHost: "a recording at the sender that names the path",
+	AckBacklog: "captures at both ends in which the data waits and the acknowledgements do not",
 }
 
 func (l Limit) refuted() string { return refutations[l] }
@@ -58,6 +60,9 @@ func (p *phase) next(l Limit) string {
 	now := rate(max(p.rateBps(), p.receiveBps()))
 	switch l {
 	case Application:
+		if p.flow.source == Captured {
+			return fmt.Sprintf("Look at the sending program: it sends %s.", now)
+		}
 		return fmt.Sprintf("Look at the sending program: the congestion window would allow %s, and it sends %s.",
 			rate(p.windowBps()), now)
 	case RoundTrips, Handshake:
@@ -105,6 +110,9 @@ func (p *phase) next(l Limit) string {
 	return staticNext[l]
 }
 
+// next is the next step if it needs no numbers.
+func (l Limit) next() string { return staticNext[l] }
+
 // staticNext are next steps without numbers.
 var staticNext = [numLimits]string{
 	Unknown:        "Record with the bpf source and every ACK, from the start of the connection.",
@@ -119,6 +127,10 @@ var staticNext = [numLimits]string{
 	Gaps:           "Record at the sender: it shows whether the packets were lost or late.",
 	SenderOrNetwork: "Record at the sender: application, buffers, pacing and the path cannot be told apart from this " +
 		"end alone.",
+	AckBacklog: "Look at the way from the receiver to the sender: its rate, its queue, and downloads that fill " +
+		"it. Fewer acknowledgements (thinning in the access point) or a separate queue for them help.",
+	SenderHost: "Record at the sender: its buffer, its congestion window, its pacing and its device cannot be told " +
+		"apart from segments.",
 }
 
 func (p *phase) nextReceiveWindow() string {

@@ -52,6 +52,8 @@ type bin struct {
 	// stallNs is the length of the path's pauses that ended in this bin.
 	stallNs int64
 	stalls  int32
+	// recoverNs is the time in loss recovery.
+	recoverNs int64
 
 	// Events.
 	timeouts   int32
@@ -146,6 +148,7 @@ func (b *bin) merge(o *bin) {
 	b.gapNs += o.gapNs
 	b.stallNs += o.stallNs
 	b.stalls += o.stalls
+	b.recoverNs += o.recoverNs
 	b.timeouts += o.timeouts
 	b.timeoutUs += o.timeoutUs
 	b.reductions += o.reductions

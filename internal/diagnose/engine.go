@@ -1,6 +1,10 @@
 package diagnose
 
 import (
+	"cmp"
+	"slices"
+	"time"
+
 	"airtide/internal/tcp"
 )
 
@@ -9,8 +13,9 @@ type Source uint8
 
 // The sources.
 const (
-	PerAck Source = iota // a sample for each arriving segment
-	Polled               // a sample at each poll
+	PerAck   Source = iota // a sample for each arriving segment
+	Polled                 // a sample at each poll
+	Captured               // a sample for each captured segment, without the state of a kernel
 )
 
 // Options configure an engine.
@@ -18,6 +23,11 @@ type Options struct {
 	Source Source
 	// MaxBins is the greatest number of bins that all flows keep together; 0 means maxBins.
 	MaxBins int
+	// Window bounds the time that each flow remembers; 0 is its whole life. Older bins are dropped,
+	// and in the shorter life neighbours need not be merged.
+	Window time.Duration
+	// MaxFlows is the greatest number of flows that are kept; 0 means MaxFlows.
+	MaxFlows int
 }
 
 const (
@@ -27,8 +37,11 @@ const (
 	// neighbours.
 	mostBins  = 512
 	leastBins = 16
-	// MaxFlows is the number of flows that an engine judges, the first ones. With their fewest bins
-	// they need about 100 MB.
+	// leastWindowBins cover the time that Now judges.
+	leastWindowBins = 6
+	// MaxFlows is the number of flows that an engine judges. With their fewest bins they need about
+	// 100 MB. If there are more, a quarter goes: closed ones first, then those with the fewest
+	// bytes.
 	MaxFlows = 10_240
 )
 
@@ -38,12 +51,16 @@ type Engine struct {
 	flows   map[tcp.FlowID]*flow
 	order   []*flow // in the order of their first sight
 	lost    uint64
+	leftOut int
 }
 
 // New returns an empty engine.
 func New(o Options) *Engine {
 	if o.MaxBins == 0 {
 		o.MaxBins = maxBins
+	}
+	if o.MaxFlows == 0 {
+		o.MaxFlows = MaxFlows
 	}
 	return &Engine{options: o, flows: map[tcp.FlowID]*flow{}}
 }
@@ -60,11 +77,14 @@ func Fields() []tcp.Field {
 	}
 }
 
-// flow returns a flow and creates it if needed; nil behind MaxFlows.
+// flow returns a flow and creates it if needed.
 func (e *Engine) flow(id tcp.FlowID) *flow {
 	f := e.flows[id]
-	if f == nil && len(e.order) < MaxFlows {
-		f = &flow{polled: e.options.Source == Polled}
+	if f == nil {
+		if len(e.order) >= e.options.MaxFlows {
+			e.makeRoom()
+		}
+		f = &flow{source: e.options.Source, windowNs: e.options.Window.Nanoseconds()}
 		f.ID = id
 		e.flows[id] = f
 		e.order = append(e.order, f)
@@ -72,11 +92,78 @@ func (e *Engine) flow(id tcp.FlowID) *flow {
 	return f
 }
 
+// makeRoom leaves out a quarter of the flows.
+func (e *Engine) makeRoom() {
+	least := slices.Clone(e.order)
+	slices.SortStableFunc(least, func(a, b *flow) int {
+		if a.closedNs > 0 != (b.closedNs > 0) {
+			if a.closedNs > 0 {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.ackedAll+a.receivedAll, b.ackedAll+b.receivedAll)
+	})
+	least = least[:max(1, len(least)/4)]
+	for _, f := range least {
+		delete(e.flows, f.ID)
+	}
+	e.leftOut += len(least)
+	e.order = slices.DeleteFunc(e.order, func(f *flow) bool { return e.flows[f.ID] != f })
+}
+
+// Forget drops a flow.
+func (e *Engine) Forget(id tcp.FlowID) {
+	f := e.flows[id]
+	if f == nil {
+		return
+	}
+	delete(e.flows, id)
+	at := slices.Index(e.order, f)
+	e.order = slices.Delete(e.order, at, at+1)
+}
+
+// Connection returns the finding of one flow so far.
+func (e *Engine) Connection(id tcp.FlowID) (c Connection, known bool) {
+	f := e.flows[id]
+	if f == nil {
+		return Connection{}, false
+	}
+	c = f.report()
+	if doubts := e.doubts(); len(doubts) > 0 {
+		c.doubt()
+	}
+	return c, true
+}
+
+// recentNs is the time that Now judges.
+const recentNs = int64(3e9)
+
+// Now returns the limit of a flow in the last three seconds before its last sample. It is Idle for a
+// flow whose last sample is older than that, and Unknown without samples.
+func (e *Engine) Now(id tcp.FlowID, nowNs int64) (Limit, Certainty) {
+	f := e.flows[id]
+	if f == nil || len(f.bins) == 0 {
+		return Unknown, Guess
+	}
+	last := &f.bins[len(f.bins)-1]
+	if nowNs-last.toNs > recentNs && f.last.unacked <= 0 && f.last.unsent <= 0 {
+		return Idle, Likely
+	}
+	from := len(f.bins) - 1
+	for from > 0 && f.bins[from-1].toNs > last.toNs-recentNs {
+		from--
+	}
+	p := f.judge(f.bins[from:])
+	if len(e.doubts()) > 0 {
+		p.Certainty = min(p.Certainty, Likely)
+	}
+	return p.Limit, p.Certainty
+}
+
 // Flow takes the description of a new flow, or a better one of a known flow.
 func (e *Engine) Flow(f *tcp.Flow) error {
-	if known := e.flow(f.ID); known != nil {
-		known.describe(f)
-	}
+	e.flow(f.ID).describe(f)
 	return nil
 }
 
@@ -84,13 +171,14 @@ func (e *Engine) Flow(f *tcp.Flow) error {
 func (e *Engine) Samples(b *tcp.Batch) error {
 	var s sample
 	var f *flow
-	limit := max(leastBins, min(mostBins, e.options.MaxBins/(len(e.order)+1)))
+	least := leastBins
+	if e.options.Window > 0 {
+		least = leastWindowBins
+	}
+	limit := max(least, min(mostBins, e.options.MaxBins/(len(e.order)+1)))
 	for i, id := range b.Flow {
 		if f == nil || f.ID != id {
 			f = e.flow(id)
-		}
-		if f == nil {
-			continue
 		}
 		s.read(b, i)
 		f.sample(&s, limit)
@@ -100,9 +188,7 @@ func (e *Engine) Samples(b *tcp.Batch) error {
 
 // Event takes an event.
 func (e *Engine) Event(ev *tcp.Event) error {
-	if f := e.flow(ev.Flow); f != nil {
-		f.event(ev)
-	}
+	e.flow(ev.Flow).event(ev)
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
@@ -20,7 +22,8 @@ const (
 type flow struct {
 	tcp.Flow
 	described bool
-	polled    bool
+	source    Source
+	windowNs  int64 // time that is remembered; 0: all
 	bins      []bin
 	widthNs   int64 // of a bin, once merging has begun
 	last      sample
@@ -119,17 +122,32 @@ func zeroed(v int64) int64 {
 // binFor returns the bin of a sample. A silence longer than a bin is a bin of its own.
 func (f *flow) binFor(now int64, limit int) *bin {
 	width := max(leastBinNs, f.widthNs, 1000*max(0, f.last.srtt))
+	if f.windowNs > 0 {
+		width = max(width, recentNs/int64(limit))
+	}
 	b := &f.bins[len(f.bins)-1]
 	silence := now - f.last.timeNs
 	if now-b.fromNs <= width && silence < width {
 		b.toNs = now
 		return b
 	}
-	if len(f.bins) >= limit {
+	switch {
+	case f.windowNs > 0:
+		f.expire(now, limit)
+	case len(f.bins) >= limit:
 		f.halve()
 	}
 	f.bins = append(f.bins, bin{fromNs: f.last.timeNs, toNs: now})
 	return &f.bins[len(f.bins)-1]
+}
+
+// expire drops the bins that ended before the window, and the oldest if there are too many.
+func (f *flow) expire(now int64, limit int) {
+	old := max(0, len(f.bins)+1-limit)
+	for old < len(f.bins)-1 && f.bins[old].toNs < now-f.windowNs {
+		old++
+	}
+	f.bins = slices.Delete(f.bins, 0, min(old, len(f.bins)-1))
 }
 
 // halve merges each two neighbours.
@@ -193,8 +211,34 @@ func (f *flow) spend(b *bin, s *sample, elapsed int64) {
 			f.idleNs = 0
 		}
 	}
+	if held := f.held(s); held > 0 {
+		held = min(held, elapsed)
+		b.ns[condPartial] += held
+		elapsed -= held
+	}
 	b.ns[f.condition(s)] += elapsed
+	if s.caState == int64(tcp.CARecovery) || s.caState == int64(tcp.CALoss) {
+		b.recoverNs += elapsed
+	}
 	f.pause(b, s)
+}
+
+// leastHeldNs is longer than the ticks of the busy time, and shorter than the 200 ms of TCP_CORK.
+const leastHeldNs = int64(50e6)
+
+// held is the time for which less than a segment waited with nothing in flight: the kernel counts it
+// as busy, but the RTT of the segment is shorter.
+func (f *flow) held(s *sample) int64 {
+	last := &f.last
+	if f.source != PerAck || s.rtt <= 0 || s.busy == tcp.Absent || last.busy == tcp.Absent || s.mss <= 0 ||
+		s.unacked >= s.mss || last.unsent > 0 || ackedWith(last) < last.sent {
+		return 0
+	}
+	held := 1000 * (s.busy - last.busy - s.rtt)
+	if held < leastHeldNs {
+		return 0
+	}
+	return held
 }
 
 const (
@@ -296,7 +340,7 @@ func (f *flow) levels(b *bin, s *sample) {
 		b.deviceQueue.add(s.deviceQueue)
 		b.sendMemory.add(s.sendMemory)
 		f.maxCwnd = max(f.maxCwnd, s.cwnd)
-		if s.ssthresh == tcp.Absent || s.cwnd < s.ssthresh {
+		if f.source != Captured && (s.ssthresh == tcp.Absent || s.cwnd < s.ssthresh) {
 			b.slowStart++
 		}
 	}
@@ -319,7 +363,7 @@ const unseenPackets = 200
 // unseen reports whether much was delivered since the last sample without a sample. A joined
 // acknowledgement covers up to 45 segments.
 func (f *flow) unseen(s *sample) bool {
-	return !f.polled && growth(s.delivered, f.last.delivered) > unseenPackets
+	return f.source == PerAck && growth(s.delivered, f.last.delivered) > unseenPackets
 }
 
 // condition names the state of the sender before a sample.
@@ -334,9 +378,12 @@ func (f *flow) condition(s *sample) condition {
 		return condWindow
 	case s.unsent > 0 && s.sendWindow != tcp.Absent && s.sendWindow-s.unacked < min(s.unsent, s.mss):
 		return condReceive
+	case f.source == Captured:
+		return capturedCondition(s)
 	case s.inFlight >= s.cwnd || s.cwndLimited == 1 && s.unsent > 0:
 		return condWindow
-	case s.unsent < s.mss && s.sendBuffer > 0 && 10*s.sendMemory >= 6*s.sendBuffer:
+	case s.unsent < s.mss && s.sendBuffer > 0 && s.sendBuffer < s.cwnd*s.mss && 10*s.sendMemory >= 6*s.sendBuffer:
+		// The kernel grows a buffer to twice the window by itself.
 		return condBuffer
 	case s.unsent <= 0:
 		return condEmpty
@@ -344,6 +391,20 @@ func (f *flow) condition(s *sample) condition {
 		return condPartial
 	case s.deviceQueue > 4*s.mss:
 		return condDevice
+	}
+	return condPaced
+}
+
+// capturedCondition names the state of a captured sender whose peer's window has room. The sample
+// shows whether an acknowledgement released data, but no window.
+func capturedCondition(s *sample) condition {
+	switch {
+	case s.unsent <= 0:
+		return condEmpty
+	case s.unsent < s.mss:
+		return condPartial
+	case s.cwndLimited == 1:
+		return condWindow
 	}
 	return condPaced
 }

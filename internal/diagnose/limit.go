@@ -32,6 +32,8 @@ const (
 	NoData
 	Gaps
 	SenderOrNetwork
+	SenderHost
+	AckBacklog
 	numLimits
 )
 
@@ -53,7 +55,7 @@ var limitTable = [numLimits]limitInfo{
 		"round trips", "Request and answer take turns: each exchange costs a round trip, and no window is full.",
 	},
 	Nagle: {
-		"Nagle", "Nagle's algorithm holds back small segments until the peer's delayed acknowledgement comes.",
+		"Nagle", "Nagle's algorithm or TCP_CORK holds back small segments, until an acknowledgement or a timer.",
 	},
 	ReceivingApplication: {
 		"receiving application", "The receiving program reads too slowly: it lets the window close.",
@@ -85,6 +87,12 @@ var limitTable = [numLimits]limitInfo{
 	Gaps:     {"gaps", "Packets are missing or late on the way to this receiver."},
 	SenderOrNetwork: {
 		"sender or network", "This receiver limits nothing: the sender or the path sets the rate.",
+	},
+	SenderHost: {
+		"sender's host", "The sender keeps less in flight than the peer and the path allow.",
+	},
+	AckBacklog: {
+		"ACK backlog", "Acknowledgements wait on their way back: the way of the data has room.",
 	},
 }
 

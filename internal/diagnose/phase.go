@@ -82,7 +82,7 @@ func (p *phase) spread() float64 {
 	var length, acked float64
 	for i := range p.bins {
 		b := &p.bins[i]
-		if b.reductions > 0 || b.slowStart > b.samples/2 {
+		if b.reductions > 0 || 5*b.recoverNs > b.lengthNs() || b.slowStart > b.samples/2 {
 			continue
 		}
 		length += float64(b.lengthNs())
@@ -112,6 +112,23 @@ func (p *phase) cutSpread() float64 {
 	}
 	mean := p.cutSum / float64(p.cuts)
 	return math.Sqrt(math.Max(0, p.cutSquares/float64(p.cuts)-mean*mean)) / mean
+}
+
+// steadyWindow is the share of time in which the window is within 3 % of its median.
+func (p *phase) steadyWindow() float64 {
+	median := medianOf(p.bins, func(b *bin) float64 { return b.cwnd.mean() })
+	var near, all float64
+	for i := range p.bins {
+		b := &p.bins[i]
+		if b.cwnd.count == 0 {
+			continue
+		}
+		all += float64(b.lengthNs())
+		if math.Abs(b.cwnd.mean()-median) <= 0.03*median {
+			near += float64(b.lengthNs())
+		}
+	}
+	return near / math.Max(1, all)
 }
 
 // group is the class of a bin by which the time is cut into phases.
@@ -148,11 +165,7 @@ func (b *bin) group() group {
 			best = c
 		}
 	}
-	quiet := b.ns[condIdle] + b.ns[condEmpty]
-	if b.sndbufUs == 0 && b.chrono {
-		quiet += b.ns[condBuffer]
-	}
-	if quiet > length/2 {
+	if quiet := b.ns[condIdle] + b.ns[condEmpty]; quiet > length/2 {
 		return groupQuiet
 	}
 	switch best {
@@ -207,10 +220,78 @@ func cut(bins []bin) [][]bin {
 	}
 	var parts [][]bin
 	for _, r := range joinShort(bins, runs) {
-		parts = append(parts, bins[r.start:r.end])
+		run := bins[r.start:r.end]
+		if r.group == groupWindow || r.group == groupPaced {
+			parts = append(parts, split(run)...)
+			continue
+		}
+		parts = append(parts, run)
 	}
 	return parts
 }
+
+const (
+	leastPartNs = int64(2e9) // of a part after a split
+	leastChange = 1.5        // factor between the rates of two parts
+	leastGain   = 0.6        // of the variance that a split explains
+)
+
+// split cuts a run where its rate changes for good: the path has another capacity or other losses
+// from there on. The change explains most of the variance of the logarithm of the rate.
+func split(bins []bin) [][]bin {
+	at := 0
+	best := leastGain
+	logs := make([]float64, len(bins))
+	weights := make([]float64, len(bins))
+	var all moments
+	for i := range bins {
+		from := max(0, i-1)
+		to := min(len(bins), i+2)
+		var acked, length float64
+		for j := from; j < to; j++ {
+			acked += float64(bins[j].ackedBytes)
+			length += float64(bins[j].lengthNs())
+		}
+		logs[i] = math.Log(math.Max(1, acked) / math.Max(1, length))
+		weights[i] = float64(bins[i].lengthNs())
+		all.add(logs[i], weights[i])
+	}
+	var left moments
+	for i := 1; i < len(bins); i++ {
+		left.add(logs[i-1], weights[i-1])
+		if bins[i].fromNs-bins[0].fromNs < leastPartNs || bins[len(bins)-1].toNs-bins[i].fromNs < leastPartNs {
+			continue
+		}
+		right := all.without(left)
+		gain := 1 - (left.variation()+right.variation())/math.Max(1e-9, all.variation())
+		if gain > best && math.Abs(left.mean()-right.mean()) > math.Log(leastChange) {
+			best = gain
+			at = i
+		}
+	}
+	if at == 0 {
+		return [][]bin{bins}
+	}
+	return append(split(bins[:at]), split(bins[at:])...)
+}
+
+// moments are weighted sums of values and of their squares.
+type moments struct{ weight, sum, squares float64 }
+
+func (m *moments) add(v, weight float64) {
+	m.weight += weight
+	m.sum += v * weight
+	m.squares += v * v * weight
+}
+
+func (m *moments) without(o moments) moments {
+	return moments{m.weight - o.weight, m.sum - o.sum, m.squares - o.squares}
+}
+
+func (m *moments) mean() float64 { return m.sum / math.Max(1e-9, m.weight) }
+
+// variation is the sum of the squared distances from the mean.
+func (m *moments) variation() float64 { return math.Max(0, m.squares-m.sum*m.mean()) }
 
 // run is a number of bins in a row with one group.
 type run struct {

@@ -13,6 +13,8 @@ type Report struct {
 	Connections []Connection `json:"connections"` // in the order of their first sight
 	// Doubts are reasons why all verdicts are less certain.
 	Doubts []string `json:"doubts"`
+	// LeftOut counts connections with few bytes that were left out to bound the memory.
+	LeftOut int `json:"left_out"`
 }
 
 // Connection is the finding of one flow.
@@ -63,28 +65,49 @@ type Phase struct {
 
 // Report returns the findings so far. More data may follow.
 func (e *Engine) Report() Report {
-	r := Report{Connections: make([]Connection, 0, len(e.order)), Doubts: []string{}}
+	r := Report{Connections: make([]Connection, 0, len(e.order)), Doubts: []string{}, LeftOut: e.leftOut}
 	for _, f := range e.order {
 		r.Connections = append(r.Connections, f.report())
 	}
-	if e.options.Source == Polled {
-		r.Doubt("the source polls: short states between two polls are not seen")
-	}
-	if e.lost > 0 {
-		r.Doubt("records were lost")
+	for _, reason := range e.doubts() {
+		r.Doubt(reason)
 	}
 	return r
+}
+
+// Without leaves connections out.
+func (r *Report) Without(out func(*Connection) bool) {
+	r.Connections = slices.DeleteFunc(r.Connections, func(c Connection) bool { return out(&c) })
+}
+
+// doubts are reasons why all verdicts are less certain.
+func (e *Engine) doubts() []string {
+	var list []string
+	if e.options.Source == Polled {
+		list = append(list, "the source polls: short states between two polls are not seen")
+	}
+	if e.options.Source == Captured {
+		list = append(list, "the source is a capture: buffers, congestion windows and timers are not seen")
+	}
+	if e.lost > 0 {
+		list = append(list, "records were lost")
+	}
+	return list
 }
 
 // Doubt adds a reason for which all verdicts are less certain.
 func (r *Report) Doubt(reason string) {
 	r.Doubts = append(r.Doubts, reason)
 	for i := range r.Connections {
-		c := &r.Connections[i]
-		c.Certainty = min(c.Certainty, Likely)
-		for j := range c.Phases {
-			c.Phases[j].Certainty = min(c.Phases[j].Certainty, Likely)
-		}
+		r.Connections[i].doubt()
+	}
+}
+
+// doubt makes the verdicts of a connection likely at most.
+func (c *Connection) doubt() {
+	c.Certainty = min(c.Certainty, Likely)
+	for j := range c.Phases {
+		c.Phases[j].Certainty = min(c.Phases[j].Certainty, Likely)
 	}
 }
 
@@ -232,12 +255,19 @@ func (f *flow) judge(bins []bin) Phase {
 	if m.certainty == Certain && f.Inherited && m.limit.needsBase() {
 		m.certainty = Likely
 	}
+	found := m.finding()
+	found.Next = p.next(m.limit)
 	return Phase{
 		StartNs: p.fromNs, EndNs: p.toNs, RateBps: rate, RttUs: p.rttUs, Shares: p.split(m.limit),
-		Finding: Finding{
-			Limit: m.limit, Certainty: m.certainty, Or: append([]Limit{}, m.or...), Sentence: m.limit.Sentence(),
-			Evidence: append([]Evidence{}, m.evidence...), Refuted: m.limit.refuted(), Next: p.next(m.limit),
-		},
+		Finding: found,
+	}
+}
+
+// finding is the verdict without its next step.
+func (m *match) finding() Finding {
+	return Finding{
+		Limit: m.limit, Certainty: m.certainty, Or: append([]Limit{}, m.or...), Sentence: m.limit.Sentence(),
+		Evidence: append([]Evidence{}, m.evidence...), Refuted: m.limit.refuted(),
 	}
 }
 

@@ -49,7 +49,9 @@ var senderRules = []rule{
 	{"receive window", receiveLimit},
 	{"send buffer", sendBuffer},
 	{"Nagle", nagle},
+	{"first slow start", firstSlowStart},
 	{"application", application},
+	{"sender's host", senderHost},
 	{"own queue", ownQueue},
 	{"pacing", pacing},
 	{"own device", ownDevice},
@@ -61,6 +63,7 @@ var senderRules = []rule{
 
 // receiverRules hold for the end that receives.
 var receiverRules = []rule{
+	{"turns", turns},
 	{"reader", reader},
 	{"own window", ownWindow},
 	{"no data", noData},
@@ -73,7 +76,6 @@ const (
 	silentShare  = 0.12 // of the time spent waiting for retransmission timers
 	stalledShare = 0.08 // of the time in pauses of the path
 	windowShare  = 0.5  // of the active time with a full receive window
-	leastBuffer  = 0.04 // of that time by the kernel's clock
 	bufferShare  = 0.4  // of the active time with a full send buffer
 	partialShare = 0.2  // of the active time with a part of a segment waiting
 	quietShare   = 0.5  // of the time without data to send
@@ -83,12 +85,16 @@ const (
 	pacedShare   = 0.5  // of the active time with data and room in the window
 	readerWindow = 0.8  // mean window over the greatest: below, the reader lags
 	windowFull   = 0.3  // of the active time with a full congestion window
+	leastScaled  = 8    // unscaled windows in a round trip: above, the window's scale does not limit
+	shrunkWindow = 0.6  // mean advertised window over the greatest: below, the reader lags
 	steadyWindow = 0.9  // mean window over the greatest: above, closed windows do not count
+	steadyShare  = 0.8  // of the time with the window at its median
 	readerQueue  = 0.3  // unread data over the window and it: below, the reader keeps up
 	varyingRate  = 0.18 // coefficient of variation
 	shallowRank  = 0.8  // of the RTT at a reduction
-	evenCuts     = 0.55 // variation of the window at reductions: below, a queue overflows
+	evenCuts     = 0.28 // variation of the window at reductions: below, a queue overflows
 	leastCuts    = 3    // reductions for a variation
+	youngWindow  = 0.2  // of the time with a full window in such a transfer
 	youngRtts    = 15   // round trips of a transfer that may end in slow start
 )
 
@@ -101,7 +107,7 @@ func timeouts(p *phase) *match {
 	}
 	return verdict(Timeout, p.silence > 2*silentShare).
 		because("timeout", "%s; the timers took %s of the time", units.Count(int64(p.timeouts), "timeout"),
-			percent(p.silence))
+			units.Percent(p.silence))
 }
 
 func pauses(p *phase) *match {
@@ -110,7 +116,7 @@ func pauses(p *phase) *match {
 	}
 	return verdict(Stall, p.stalls > 2).
 		because("rtt_us", "%s took %s of the time, and the packets after them had waited as long",
-			units.Count(int64(p.stalls), "pause"), percent(p.stalled))
+			units.Count(int64(p.stalls), "pause"), units.Percent(p.stalled))
 }
 
 func receiveLimit(p *phase) *match {
@@ -124,7 +130,7 @@ func receiveLimit(p *phase) *match {
 		limit = ReceivingApplication
 	}
 	m := verdict(limit, share > 0.8*p.active() && (full > steadyWindow || full < 0.7)).
-		because("rwnd_limited_us", "the peer's window was full for %s of the time", percent(share)).
+		because("rwnd_limited_us", "the peer's window was full for %s of the time", units.Percent(share)).
 		because("send_window_bytes", "the window was %s on average and %s at most", bytes(p.window.mean()),
 			bytes(float64(p.window.greatest)))
 	if p.zeroWindows > 0 {
@@ -133,22 +139,13 @@ func receiveLimit(p *phase) *match {
 	return m
 }
 
-// bufferFull is the share of time with a full send buffer. The buffer that the kernel grows by
-// itself is always nearly full, so its own clock must have seen it, too.
-func (p *phase) bufferFull() float64 {
-	if p.chrono && p.sndbuf < leastBuffer*p.share[condBuffer] {
-		return 0
-	}
-	return p.share[condBuffer]
-}
-
 func sendBuffer(p *phase) *match {
-	share := math.Max(p.bufferFull(), p.sndbuf)
+	share := math.Max(p.share[condBuffer], p.sndbuf)
 	if share < bufferShare*p.active() || p.share[condIdle] > quietShare {
 		return nil
 	}
 	return verdict(SendBuffer, share > 0.6*p.active()).
-		because("sndbuf_limited_us", "the send buffer was full for %s of the time", percent(share)).
+		because("sndbuf_limited_us", "the send buffer was full for %s of the time", units.Percent(share)).
 		because("send_memory_bytes", "it held %s at most, and the window had room: %.0f of %.0f packets in flight",
 			bytes(float64(p.sendMemory.greatest)), p.inFlight.mean(), p.cwnd.mean())
 }
@@ -158,31 +155,59 @@ func nagle(p *phase) *match {
 		return nil
 	}
 	return verdict(Nagle, p.turns > 2 && p.share[condPartial] > 0.4*p.active()).
-		because("unsent_bytes", "less than a segment waited behind unacknowledged data for %s of the time",
-			percent(p.share[condPartial]))
+		because("unsent_bytes", "less than a segment waited for %s of the time",
+			units.Percent(p.share[condPartial]))
+}
+
+// turns recognises request and answer at either end.
+func turns(p *phase) *match {
+	waits := float64(p.turns) * p.rttUs / 1e6 / p.seconds()
+	if waits < turnShare || p.turns < 2 {
+		return nil
+	}
+	return verdict(RoundTrips, waits > 2*turnShare).
+		because("received_bytes", "%d times the peer's data came after own data", p.turns).
+		because("rtt_us", "a round trip takes %s: %s of the time", milliseconds(p.rttUs), units.Percent(min(1, waits)))
 }
 
 func application(p *phase) *match {
-	quiet := p.share[condIdle] + p.share[condEmpty] + p.share[condBuffer] - p.bufferFull()
+	quiet := p.share[condIdle] + p.share[condEmpty]
 	if quiet < quietShare {
 		return nil
 	}
-	if waits := float64(p.turns) * p.rttUs / 1e6 / p.seconds(); waits > turnShare && p.turns > 1 {
-		return verdict(RoundTrips, waits > 2*turnShare).
-			because("received_bytes", "%d times the peer's data came after own data", p.turns).
-			because("rtt_us", "a round trip takes %s: %s of the time", milliseconds(p.rttUs), percent(min(1, waits)))
+	if m := turns(p); m != nil {
+		return m
 	}
-	if p.flow.polled && p.exchanges > 0.5 && p.inFlight.mean() < 3 {
+	if p.flow.source == Polled && p.exchanges > 0.5 && p.inFlight.mean() < 3 {
 		return verdict(RoundTrips, false).
-			because("received_bytes", "data went both ways in %s of the polls' intervals", percent(p.exchanges))
+			because("received_bytes", "data went both ways in %s of the polls' intervals", units.Percent(p.exchanges))
 	}
 	limit := Application
 	if p.share[condIdle] > 0.9 && p.ackedBytes < 1448*(1+p.lengthNs()/1e9) {
 		limit = Idle
 	}
-	return verdict(limit, quiet > 0.7).
-		because("unsent_bytes", "no data waited to be sent for %s of the time", percent(quiet)).
-		because("in_flight_packets", "%.1f of %.0f packets of the window were used", p.inFlight.mean(), p.cwnd.mean())
+	m := verdict(limit, quiet > 0.7 && p.lifeRtts() > youngRtts).
+		because("unsent_bytes", "no data waited to be sent for %s of the time", units.Percent(quiet))
+	if p.flow.source == Captured {
+		return m
+	}
+	return m.because("in_flight_packets", "%.1f of %.0f packets of the window were used", p.inFlight.mean(),
+		p.cwnd.mean())
+}
+
+// senderHost judges a capture alone: data waits, no packet is lost, and no queue stands in the way.
+func senderHost(p *phase) *match {
+	if p.flow.source != Captured || p.reductions > 0 || p.bin.rtt.count == 0 || p.queueUs() >= p.noQueueUs() ||
+		p.share[condWindow]+p.share[condPaced] < pacedShare*p.active() {
+		return nil
+	}
+	m := verdict(SenderHost, false).
+		because("rtt_us", "the RTT of %s is near its least value of %s: no queue is full", milliseconds(p.rttUs),
+			milliseconds(p.baseUs)).
+		because("segment_bytes", "full segments left for %s of the time",
+			units.Percent(p.share[condWindow]+p.share[condPaced]))
+	m.or = []Limit{SendBuffer, CwndBound, Pacing, OwnQueue, Application}
+	return m
 }
 
 func ownQueue(p *phase) *match {
@@ -191,7 +216,7 @@ func ownQueue(p *phase) *match {
 	}
 	return verdict(OwnQueue, p.share[condDevice] > 0.6*p.active()).
 		because("device_queue_bytes", "%s stood in this host's queue on average, and data waited behind it for %s of "+
-			"the time", bytes(p.deviceQueue.mean()), percent(p.share[condDevice]))
+			"the time", bytes(p.deviceQueue.mean()), units.Percent(p.share[condDevice]))
 }
 
 func pacing(p *phase) *match {
@@ -244,9 +269,24 @@ func reordering(p *phase) *match {
 			units.Count(int64(p.reorderings), "time"), units.Count(int64(p.undos), "reduction"))
 }
 
+// firstSlowStart recognises a transfer that ended in slow start. Its last round trips have no more
+// data to send.
+func firstSlowStart(p *phase) *match {
+	if p.share[condWindow]+p.share[condPaced] < youngWindow || p.ackedBytes < shortBytes {
+		return nil
+	}
+	return slowStart(p)
+}
+
+// lifeRtts is the age of the connection at the end of the phase.
+func (p *phase) lifeRtts() float64 {
+	return float64(p.toNs-p.flow.firstNs) / 1000 / math.Max(1, p.baseUs)
+}
+
 func slowStart(p *phase) *match {
-	life := float64(p.toNs-p.flow.firstNs) / 1000 / math.Max(1, p.baseUs)
-	if p.reductions > 0 || p.timeouts > 0 || 5*p.slowStart < 4*p.samples || life > youngRtts {
+	life := p.lifeRtts()
+	below := 5*p.slowStart >= 4*p.samples || p.flow.source == Captured
+	if p.reductions > 0 || p.timeouts > 0 || !below || life > youngRtts {
 		return nil
 	}
 	return verdict(SlowStart, life < youngRtts/2).
@@ -279,19 +319,21 @@ func noQueue(p *phase) *match {
 		rank = p.rankSum / float64(p.ranks)
 	}
 	switch {
-	case p.reductions == 0 && p.cwnd.count > 0 && p.cwnd.mean() > 0.97*float64(p.cwnd.greatest):
-		return flat(verdict(CwndBound, true).
-			because("cwnd_packets", "the window stood at %.0f packets, full and without a reduction", p.cwnd.greatest))
+	case p.reductions == 0 && p.steadyWindow() > steadyShare:
+		return flat(verdict(CwndBound, p.cwnd.mean() > 0.97*float64(p.cwnd.greatest)).
+			because("cwnd_packets", "the window stood at %.0f packets, full and without a reduction", p.cwnd.mean()))
 	case p.reductions == 0:
 		return nil
+	case p.flow.cc == "bbr":
+		return bbr(p)
 	case rank > shallowRank || p.cuts >= leastCuts && p.cutSpread() < evenCuts:
 		return flat(verdict(ShallowQueue, p.cuts > leastCuts && rank > shallowRank).
 			because("rtt_us", "at its %d reductions the RTT was higher than at %s of the other times", p.reductions,
-				percent(rank)).
-			because("cwnd_packets", "the window varied by %s between them", percent(p.cutSpread())))
+				units.Percent(rank)).
+			because("cwnd_packets", "the window varied by %s between them", units.Percent(p.cutSpread())))
 	}
-	return flat(verdict(RandomLoss, p.cuts > leastCuts && rank < 0.65 && p.cutSpread() > 1.2*evenCuts).
-		because("cwnd_packets", "the window varied by %s between the reductions", percent(p.cutSpread())).
+	return flat(verdict(RandomLoss, p.timeouts == 0 && p.cuts > leastCuts && rank < 0.65 && p.cutSpread() > 1.5*evenCuts).
+		because("cwnd_packets", "the window varied by %s between the reductions", units.Percent(p.cutSpread())).
 		because("retransmits_packets", "%d packets of %d were sent again, and the window was reduced %s", p.retrans,
 			p.deliveredPackets, units.Count(int64(p.reductions), "time")))
 }
@@ -309,24 +351,39 @@ func queue(p *phase) *match {
 	case longQueue(p):
 		m = verdict(NetworkQueue, p.queueUs() > math.Max(150_000, 4*p.baseUs))
 	case spread < varyingRate:
-		m = verdict(Capacity, spread < varyingRate/2)
+		m = verdict(Capacity, spread < varyingRate/2 && p.queueUs() < math.Max(75_000, 2*p.baseUs))
 	default:
 		m = verdict(SharedCapacity, false)
 	}
 	return m.
 		because("rtt_us", "the RTT is %s, its least value %s: packets wait in a queue of the network",
 			milliseconds(p.rttUs), milliseconds(p.baseUs)).
-		because("acked_bytes", "the rate of %s varies by %s", rate(p.rateBps()), percent(spread))
+		because("acked_bytes", "the rate of %s varies by %s", rate(p.rateBps()), units.Percent(spread))
+}
+
+// capturedReader judges the reader by the windows that it advertises: they shrink while data waits for it.
+func capturedReader(p *phase) *match {
+	window := p.receiveWindow.mean()
+	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
+	if window >= shrunkWindow*float64(p.receiveWindow.greatest) || need < window/2 && p.ownZeroWindows == 0 {
+		return nil
+	}
+	return verdict(ReceivingApplication, false).
+		because("receive_window_bytes", "the window was %s on average and %s at most", bytes(window),
+			bytes(float64(p.receiveWindow.greatest)))
 }
 
 func reader(p *phase) *match {
+	if p.flow.source == Captured {
+		return capturedReader(p)
+	}
 	queued := float64(p.queuedSamples) / math.Max(1, float64(p.receiveQueued.count))
 	waits := p.receiveQueued.mean() / math.Max(1, p.receiveQueued.mean()+p.receiveWindow.mean())
 	if (queued < 0.5 || waits < readerQueue) && p.ownZeroWindows == 0 {
 		return nil
 	}
 	m := verdict(ReceivingApplication, queued > 0.7 || p.ownZeroWindows > 1).
-		because("receive_queued_bytes", "data waited to be read in %s of the samples, %s on average", percent(queued),
+		because("receive_queued_bytes", "data waited to be read in %s of the samples, %s on average", units.Percent(queued),
 			bytes(p.receiveQueued.mean()))
 	if p.ownZeroWindows > 0 {
 		m.because("local_zero_window", "the window closed %s", units.Count(int64(p.ownZeroWindows), "time"))
@@ -350,7 +407,7 @@ func noData(p *phase) *match {
 		return nil
 	}
 	return verdict(NoData, came < 0.3).
-		because("received_bytes", "for %s of the time no data came within %d round trips", percent(1-came), maxDataGap)
+		because("received_bytes", "for %s of the time no data came within %d round trips", units.Percent(1-came), maxDataGap)
 }
 
 func gaps(p *phase) *match {
@@ -360,17 +417,17 @@ func gaps(p *phase) *match {
 	}
 	return verdict(Gaps, share > 0.2).
 		because("out_of_order_packets", "%d packets came behind a gap, for %s of the time", p.outOfOrder,
-			percent(share))
+			units.Percent(share))
 }
 
 // unscaledWindow is the greatest window in bytes without window scaling (RFC 7323).
 const unscaledWindow = 65535
 
 func peer(p *phase) *match {
-	// Without window scaling the peer sees at most unscaledWindow, whatever this end records. Only
-	// a round trip with more data rules that out.
+	// The peer sees at most unscaledWindow times the scale of the handshake, whatever this end records.
+	// Only a round trip with more data than small scales allow rules that out.
 	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
-	unscaled := need < 1.1*unscaledWindow
+	unscaled := need < leastScaled*unscaledWindow
 	m := verdict(SenderOrNetwork, !unscaled).
 		because("received_bytes", "%s came in", rate(p.receiveBps())).
 		because("receive_window_bytes", "the window of %s had room, and the program read at once",
@@ -382,26 +439,12 @@ func peer(p *phase) *match {
 	return m
 }
 
-func percent(share float64) string {
-	if share > 0 && share < 0.01 {
-		return "<1%"
-	}
-	return fmt.Sprintf("%.0f%%", 100*share)
-}
-
 func milliseconds(us float64) string { return units.ThreeDigits(us/1000) + " ms" }
 
-// scaled prints a value with three digits and an SI prefix.
+// scaled prints a value with three digits and an SI prefix, before a unit.
 func scaled(v float64) string {
-	prefix := ""
-	for _, p := range []string{"k", "M", "G"} {
-		if math.Abs(v) < 999.5 {
-			break
-		}
-		v /= 1000
-		prefix = p
-	}
-	return units.ThreeDigits(v) + " " + prefix
+	digits, prefix := units.Prefixed(v)
+	return digits + " " + prefix
 }
 
 func bytes(v float64) string { return scaled(v) + "B" }

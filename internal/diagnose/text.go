@@ -132,8 +132,34 @@ func (r *Report) WriteText(w io.Writer, all bool) error {
 	if idle > 0 {
 		fmt.Fprintf(out, "idle: %s\n", units.Count(idle, "connection"))
 	}
+	if r.LeftOut > 0 {
+		fmt.Fprintf(out, "left out: %s, closed or with few bytes\n", units.Count(r.LeftOut, "connection"))
+	}
 	for _, doubt := range r.Doubts {
 		fmt.Fprintf(out, "less certain: %s\n", doubt)
+	}
+	return out.Flush()
+}
+
+// WriteJoined explains connections of which both ends are known.
+func WriteJoined(w io.Writer, all []Joined, every bool) error {
+	out := bufio.NewWriter(w)
+	for i := range all {
+		if i == topConnections && !every {
+			fmt.Fprintf(out, "\nand %s with fewer bytes; --all explains each\n",
+				units.Count(len(all)-topConnections, "connection"))
+			break
+		}
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		j := &all[i]
+		j.write(out)
+		if j.Delays == nil {
+			fmt.Fprintf(out, "  %-10s the ends share too few bytes to compare their clocks\n", "both ends")
+			continue
+		}
+		fmt.Fprintf(out, "  %-10s %s\n", "both ends", j.Delays.Text())
 	}
 	return out.Flush()
 }
@@ -199,7 +225,7 @@ func SharesText(list []Share, most int) string {
 		if i >= most || i > 0 && s.Share < 0.005 {
 			break
 		}
-		texts = append(texts, fmt.Sprintf("%s %.0f%%", s.Limit, 100*s.Share))
+		texts = append(texts, s.Limit.String()+" "+units.Percent(s.Share))
 	}
 	if len(texts) == 0 {
 		return "-"

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/tcp"
 	"airtide/internal/view/figure"
 )
@@ -22,6 +23,7 @@ const (
 	Cubic    Kind = "cubic"    // K over time, and cwnd with the window that CUBIC aims at and Wmax
 	BBR      Kind = "bbr"      // bandwidth and RTT estimates, mode and gain
 	Sequence Kind = "sequence" // sent, acknowledged and window edge, with retransmissions by cause and SACK blocks
+	Limits   Kind = "limits"   // limit of the rate over time, with cwnd and RTT below
 	Overview Kind = "overview" // cwnd, rtt, rates and queues on one time axis
 )
 
@@ -29,6 +31,7 @@ const (
 type definition struct {
 	doc      string
 	fields   []tcp.Field // fields of samples, with the derived ones of derived.go
+	limits   bool        // needs the limits of the rate
 	segments bool        // collects retransmitted segments and SACK blocks
 	heightCm float64     // default height
 	panels   func(*view) []figure.Panel
@@ -37,7 +40,7 @@ type definition struct {
 }
 
 // kinds is in the order in which a list of figures is shown.
-var kinds = []Kind{Cwnd, RTT, Queues, Rates, Windows, Cubic, BBR, Sequence, Overview}
+var kinds = []Kind{Cwnd, RTT, Queues, Rates, Windows, Cubic, BBR, Sequence, Limits, Overview}
 
 var definitions = map[Kind]definition{
 	Cwnd:     cwndFigure,
@@ -48,6 +51,7 @@ var definitions = map[Kind]definition{
 	Cubic:    cubicFigure,
 	BBR:      bbrFigure,
 	Sequence: sequenceFigure,
+	Limits:   limitsFigure,
 	Overview: overviewFigure,
 }
 
@@ -74,6 +78,9 @@ func (k Kind) Fields() []tcp.Field {
 	fields := []tcp.Field{tcp.AckedBytes, tcp.ReceivedBytes} // these give the volume of flows
 	for _, f := range definitions[k].fields {
 		fields = append(fields, sourcesOf(f)...)
+	}
+	if definitions[k].limits {
+		fields = append(fields, diagnose.Fields()...)
 	}
 	slices.Sort(fields)
 	return slices.Compact(fields)

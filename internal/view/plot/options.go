@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/view/figure"
 )
 
@@ -38,6 +39,8 @@ type Options struct {
 	Grid bool
 	// Minor keeps flows of few bytes in a grid, such as the control connection of iperf3.
 	Minor bool
+	// Diagnosis is the kind of source that the samples come from, for limits of rates.
+	Diagnosis diagnose.Source
 	// LogRTT makes the axes of round-trip times logarithmic.
 	LogRTT bool
 	// Window is the time over which goodput is averaged; 0 for a hundredth of the figure, at least

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/tcp"
 )
 
@@ -30,6 +31,8 @@ type Series struct {
 	rows     int  // rows since memory was last checked
 	flows    map[tcp.FlowID]*FlowSeries
 	lost     tcp.Loss
+	// diagnosis is nil if no figure needs it.
+	diagnosis *diagnose.Engine
 }
 
 // NewSeries makes a Series for figures of the given flows, of all when none is given. Of the
@@ -41,6 +44,9 @@ func NewSeries(kinds []Kind, flows []tcp.FlowID, o Options) *Series {
 		s.fields = append(s.fields, d.fields...)
 		s.segments = s.segments || d.segments
 		s.volumes = true
+		if d.limits && s.diagnosis == nil {
+			s.diagnosis = diagnose.New(diagnose.Options{Source: o.Diagnosis})
+		}
 	}
 	slices.Sort(s.fields)
 	s.fields = slices.Compact(s.fields)
@@ -68,8 +74,13 @@ func (s *Series) LostRecords() uint64 { return s.lost.Total() }
 
 // Flow implements tcp.Sink.
 func (s *Series) Flow(f *tcp.Flow) error {
-	if fs := s.flow(f.ID); fs != nil {
-		fs.Flow = *f
+	fs := s.flow(f.ID)
+	if fs == nil {
+		return nil
+	}
+	fs.Flow = *f
+	if s.diagnosis != nil {
+		return s.diagnosis.Flow(f)
 	}
 	return nil
 }
@@ -78,6 +89,9 @@ func (s *Series) Flow(f *tcp.Flow) error {
 func (s *Series) Lost(l *tcp.Loss) error {
 	s.lost = *l
 	s.lost.PerCPU = slices.Clone(l.PerCPU)
+	if s.diagnosis != nil {
+		return s.diagnosis.Lost(l)
+	}
 	return nil
 }
 
@@ -156,6 +170,9 @@ func (s *Series) Samples(b *tcp.Batch) error {
 		s.rows = 0
 		s.shrink()
 	}
+	if s.diagnosis != nil {
+		return s.diagnosis.Samples(b)
+	}
 	return nil
 }
 
@@ -183,6 +200,11 @@ func (s *Series) shrink() {
 func (s *Series) Event(e *tcp.Event) error {
 	from, to := s.bounds(e.TimeNs)
 	fs := s.flow(e.Flow)
+	if fs != nil && s.diagnosis != nil {
+		if err := s.diagnosis.Event(e); err != nil {
+			return err
+		}
+	}
 	if fs == nil || !fs.reaches(e.TimeNs, from, to) {
 		return nil
 	}

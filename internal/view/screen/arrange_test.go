@@ -118,11 +118,11 @@ func TestTheLeastImportantColumnsVanishFirst(t *testing.T) {
 		}
 		return list
 	}
-	if got := strings.Join(titles(80), " "); got != "PROCESS PEER CC CWND SRTT/MIN ms SEND b/s RECV b/s RETR" {
+	if got := strings.Join(titles(80), " "); got != "PROCESS PEER LIMIT CWND SRTT/MIN ms SEND b/s RECV b/s" {
 		t.Errorf("80 cells show %s", got)
 	}
-	if got := titles(170); len(got) != len(columns) {
-		t.Errorf("170 cells show only %v", got)
+	if got := titles(184); len(got) != len(columns) {
+		t.Errorf("184 cells show only %v", got)
 	}
 }
 

@@ -33,24 +33,25 @@ var columns = func() []column {
 	}
 	return []column{
 		name("PROCESS", "process", 1, 12, 22, processText),
-		name("LOCAL", "local", 18, 18, 47, func(r *Row) string { return orDash(r.Local) }),
+		name("LOCAL", "local", 19, 18, 47, func(r *Row) string { return orDash(r.Local) }),
 		name("PEER", "remote", 0, 18, 47, func(r *Row) string { return orDash(r.Remote) }),
-		name("CC", "congestion_control", 7, 6, 10, func(r *Row) string { return orDash(r.CongestionControl) }),
-		name("STATE", "state", 17, 11, 11, stateText),
-		name("CA", "ca_state", 9, 8, 8, func(r *Row) string { return orDash(r.CAState) }),
+		name("LIMIT", "limit", 3, 12, 21, limitText),
+		name("CC", "congestion_control", 8, 6, 10, func(r *Row) string { return orDash(r.CongestionControl) }),
+		name("STATE", "state", 18, 11, 11, stateText),
+		name("CA", "ca_state", 10, 8, 8, func(r *Row) string { return orDash(r.CAState) }),
 		count("CWND", "cwnd_packets", 2, 5, func(r *Row) Value { return r.Cwnd }),
-		count("SSTHR", "ssthresh_packets", 10, 5, func(r *Row) Value { return r.Ssthresh }),
-		{"SRTT/MIN ms", "srtt_us", 3, 11, 11, true, rttText, func(r *Row) Value { return r.Srtt }},
-		count("INFL", "in_flight_packets", 8, 5, func(r *Row) Value { return r.InFlight }),
-		size("SENDQ", "send_queued_bytes", 11, func(r *Row) Value { return r.SendQueued }),
-		size("RECVQ", "receive_queued_bytes", 16, func(r *Row) Value { return r.ReceiveQueued }),
-		rate("SEND b/s", "send_rate_bps", 4, func(r *Row) Value { return r.SendRate }),
-		rate("RECV b/s", "receive_rate_bps", 5, func(r *Row) Value { return r.ReceiveRate }),
-		count("RETR", "retransmits_packets", 6, 5, func(r *Row) Value { return r.Retransmits }),
-		count("REORD", "reordering", 15, 5, func(r *Row) Value { return r.Errors.Reordering }),
-		count("LCONG", "local_congestion", 14, 5, func(r *Row) Value { return r.Errors.LocalCongestion }),
-		count("DUPACK", "dup_ack", 13, 6, func(r *Row) Value { return r.Errors.DupAck }),
-		count("RTO", "timeout", 12, 4, func(r *Row) Value { return r.Errors.Timeout }),
+		count("SSTHR", "ssthresh_packets", 11, 5, func(r *Row) Value { return r.Ssthresh }),
+		{"SRTT/MIN ms", "srtt_us", 4, 11, 11, true, rttText, func(r *Row) Value { return r.Srtt }},
+		count("INFL", "in_flight_packets", 9, 5, func(r *Row) Value { return r.InFlight }),
+		size("SENDQ", "send_queued_bytes", 12, func(r *Row) Value { return r.SendQueued }),
+		size("RECVQ", "receive_queued_bytes", 17, func(r *Row) Value { return r.ReceiveQueued }),
+		rate("SEND b/s", "send_rate_bps", 5, func(r *Row) Value { return r.SendRate }),
+		rate("RECV b/s", "receive_rate_bps", 6, func(r *Row) Value { return r.ReceiveRate }),
+		count("RETR", "retransmits_packets", 7, 5, func(r *Row) Value { return r.Retransmits }),
+		count("REORD", "reordering", 16, 5, func(r *Row) Value { return r.Errors.Reordering }),
+		count("LCONG", "local_congestion", 15, 5, func(r *Row) Value { return r.Errors.LocalCongestion }),
+		count("DUPACK", "dup_ack", 14, 6, func(r *Row) Value { return r.Errors.DupAck }),
+		count("RTO", "timeout", 13, 4, func(r *Row) Value { return r.Errors.Timeout }),
 	}
 }()
 
@@ -80,6 +81,8 @@ func (c *column) length(r *Row) int {
 		return len(r.Local)
 	case "remote":
 		return len(r.Remote)
+	case "limit":
+		return len(r.Limit)
 	}
 	return len(r.CongestionControl)
 }

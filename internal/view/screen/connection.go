@@ -3,6 +3,7 @@ package screen
 import (
 	"slices"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
@@ -24,6 +25,11 @@ type connection struct {
 	retransmits     int64 // events, not the kernel's counter
 	history         history
 	events          recentEvents
+
+	// The limit of the rate, and the time of its judgement.
+	limit     diagnose.Limit
+	certainty diagnose.Certainty
+	judgedNs  int64
 
 	batch   uint64 // the batch that touched it last, and the row in it
 	lastRow int

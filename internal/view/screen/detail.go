@@ -40,6 +40,7 @@ func (m *ui) detailLines(height int) []string {
 			m.styles.title.Render(orDash(r.Local)+" > "+orDash(r.Remote)),
 	}
 	lines = append(lines, m.figures(r)...)
+	lines = append(lines, m.limitLines()...)
 
 	stacked := 3
 	if m.width >= chartsBeside {
@@ -69,6 +70,22 @@ func (m *ui) detailLines(height int) []string {
 		}
 	}
 	return append(lines, m.eventLines(height-len(lines))...)
+}
+
+// limitLines are the limits of the rate in the history, the latest first, with the seconds since
+// each began: "limit  pacing 4 s < capacity 12 s".
+func (m *ui) limitLines() []string {
+	phases := m.detail.Finding.Phases
+	var parts []string
+	for i := len(phases) - 1; i >= 0; i-- {
+		p := &phases[i]
+		parts = append(parts, fmt.Sprintf("%s %.0f s", p.Limit, float64(p.EndNs-p.StartNs)/1e9))
+	}
+	line := "-"
+	if len(parts) > 0 {
+		line = strings.Join(parts, " < ")
+	}
+	return []string{m.styles.dim.Render(cell("limit", 13, false)) + cell(line, max(1, m.width-13), false)}
 }
 
 func (m *ui) rttTitle(r *Row) string {

@@ -76,6 +76,10 @@ type Row struct {
 	CloseReason       Text       `json:"close_reason"`
 	// Idle is true if no byte was acknowledged or received within the window of the rates.
 	Idle bool `json:"idle"`
+	// Limit is the limit of the rate in the last three seconds, as package diagnose names it, and
+	// Certainty its certainty.
+	Limit     Text `json:"limit"`
+	Certainty Text `json:"certainty"`
 	// SampleNs is the time of the last sample (CLOCK_MONOTONIC).
 	SampleNs Value `json:"sample_ns"`
 

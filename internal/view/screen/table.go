@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/stats"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
@@ -22,6 +23,8 @@ const (
 	historyFew      = 120
 	eventsKept      = 200
 	eventsKeptFew   = 16
+	// limitBins bounds the times that the diagnosis keeps of all flows, about 20 MB.
+	limitBins = 1 << 15
 )
 
 const (
@@ -51,6 +54,8 @@ type TableOptions struct {
 	// MaxFlows bounds the number of kept flows; zero means 20 000. Further flows are counted as
 	// untracked.
 	MaxFlows int
+	// Diagnosis is the kind of the source, for the limits of rates.
+	Diagnosis diagnose.Source
 }
 
 // Table is the live model of all flows: last sample, rates, counts, recent events and short
@@ -70,6 +75,8 @@ type Table struct {
 	touched    []*connection // scratch of Samples
 	batchCount uint64
 	row        tcp.Sample // scratch of Samples
+	diagnosis  diagnose.Options
+	engine     *diagnose.Engine
 }
 
 // NewTable makes an empty table.
@@ -77,8 +84,11 @@ func NewTable(o TableOptions) *Table {
 	if o.MaxFlows <= 0 {
 		o.MaxFlows = defaultMaxFlows
 	}
+	limits := diagnose.Options{
+		Source: o.Diagnosis, Window: historySpan, MaxFlows: o.MaxFlows, MaxBins: limitBins,
+	}
 	return &Table{
-		flows: map[tcp.FlowID]*connection{}, maxFlows: o.MaxFlows,
+		flows: map[tcp.FlowID]*connection{}, maxFlows: o.MaxFlows, diagnosis: limits, engine: diagnose.New(limits),
 		windowNs: max(rateWindow, 2*o.SampleEvery).Nanoseconds(),
 		delayNs:  max(sinkDelay, sinkDelay+o.SampleEvery).Nanoseconds(),
 	}
@@ -97,6 +107,7 @@ func (t *Table) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flows = map[tcp.FlowID]*connection{}
+	t.engine = diagnose.New(t.diagnosis)
 	t.latestNs = 0
 	t.samples = 0
 	t.samplesIn = stats.Meter{}
@@ -110,7 +121,7 @@ func (t *Table) Flow(f *tcp.Flow) error {
 	defer t.mu.Unlock()
 	if c := t.flows[f.ID]; c != nil {
 		c.announceAgain(f)
-		return nil
+		return t.engine.Flow(f)
 	}
 	if len(t.flows) >= t.maxFlows {
 		t.prune(max(t.latestNs, f.FirstNs))
@@ -120,7 +131,7 @@ func (t *Table) Flow(f *tcp.Flow) error {
 		return nil
 	}
 	t.flows[f.ID] = newConnection(f, len(t.flows) >= manyFlows)
-	return nil
+	return t.engine.Flow(f)
 }
 
 // Samples takes a batch. Every row costs a look-up and its place in the history; only the last row
@@ -166,7 +177,7 @@ func (t *Table) Samples(b *tcp.Batch) error {
 	if t.latestNs != 0 {
 		t.samplesIn.Add(t.latestNs, t.samples, t.windowNs)
 	}
-	return nil
+	return t.engine.Samples(b)
 }
 
 // Event counts the event and adds it to the flow's last events.
@@ -175,6 +186,7 @@ func (t *Table) Event(e *tcp.Event) error {
 	defer t.mu.Unlock()
 	if c := t.flows[e.Flow]; c != nil {
 		c.happened(e)
+		return t.engine.Event(e)
 	}
 	return nil
 }
@@ -186,7 +198,7 @@ func (t *Table) Lost(l *tcp.Loss) error {
 	per := append(t.loss.PerCPU[:0], l.PerCPU...)
 	t.loss = *l
 	t.loss.PerCPU = per
-	return nil
+	return t.engine.Lost(l)
 }
 
 // Rows is the state of every flow at a time (CLOCK_MONOTONIC nanoseconds), filtered and sorted.
@@ -218,7 +230,21 @@ func (t *Table) fill(r *Row, c *connection, nowNs int64) {
 	}
 	r.SendRate = t.rate(&c.acked, nowNs).times(8)
 	r.ReceiveRate = t.rate(&c.received, nowNs).times(8)
+	t.judge(r, c, nowNs)
 	r.Idle = !r.Closed && r.SendRate <= 0 && r.ReceiveRate <= 0 && !c.youngerThan(nowNs-t.windowNs-t.delayNs)
+}
+
+// judgeEvery is the time between two judgements of a flow.
+const judgeEvery = int64(time.Second)
+
+// judge writes the limit of the rate. A flow without new data keeps its limit.
+func (t *Table) judge(r *Row, c *connection, nowNs int64) {
+	if nowNs-c.judgedNs >= judgeEvery || nowNs < c.judgedNs {
+		c.judgedNs = nowNs
+		c.limit, c.certainty = t.engine.Now(c.flow.ID, nowNs)
+	}
+	r.Limit = Text(c.limit.String())
+	r.Certainty = Text(c.certainty.String())
 }
 
 // rate returns a meter's growth per second. It is absent if there are too few readings.
@@ -233,6 +259,7 @@ func (t *Table) prune(nowNs int64) {
 	for id, c := range t.flows {
 		if c.closed && nowNs-c.closedNs > linger.Nanoseconds() {
 			delete(t.flows, id)
+			t.engine.Forget(id)
 		}
 	}
 }
@@ -242,6 +269,8 @@ type Detail struct {
 	Row     *Row
 	History []Point       // oldest first
 	Events  []RecentEvent // oldest first
+	// Finding is the diagnosis of the history.
+	Finding diagnose.Connection
 }
 
 // Detail looks one flow up; ok is false when the table does not hold it any more.
@@ -254,6 +283,7 @@ func (t *Table) Detail(nowNs int64, id tcp.FlowID) (d Detail, ok bool) {
 	}
 	d = Detail{Row: new(Row), History: c.history.points(), Events: c.events.all()}
 	t.fill(d.Row, c, nowNs)
+	d.Finding, _ = t.engine.Connection(id)
 	return d, true
 }
 

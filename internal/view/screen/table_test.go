@@ -369,3 +369,49 @@ func BenchmarkRefresh(b *testing.B) {
 		})
 	}
 }
+
+// The table names the limit of each flow, and the detail its past.
+func TestTheTableNamesTheLimit(t *testing.T) {
+	table := NewTable(TableOptions{})
+	feed := func(from, to int64, values map[tcp.Field]int64) {
+		b := tcp.NewBatch(1024)
+		for ns := from; ns < to; ns += 10e6 {
+			row := tcp.Sample{Flow: 1, TimeNs: ns}
+			for f := range row.Values {
+				row.Values[f] = tcp.Absent
+			}
+			n := (ns / 10e6) * 5000
+			for f, v := range map[tcp.Field]int64{
+				tcp.AckedBytes: n, tcp.SentBytes: n + 20_000, tcp.WrittenBytes: n + 20_000, tcp.CwndPackets: 50,
+				tcp.InFlightPackets: 14, tcp.MSSBytes: 1448, tcp.RttUs: 40_000, tcp.SrttUs: 40_000, tcp.BusyUs: ns / 1000,
+				tcp.SendWindowBytes: 1 << 20, tcp.ReceivedBytes: 0, tcp.RwndLimitedUs: 0, tcp.SndbufLimitedUs: 0,
+				tcp.CwndLimited: 0, tcp.SendBufferBytes: 1 << 20, tcp.SendMemoryBytes: 30_000, tcp.SegmentBytes: 0,
+			} {
+				row.Values[f] = v
+			}
+			for f, v := range values {
+				row.Values[f] = v
+			}
+			b.Append(&row)
+		}
+		if err := table.Samples(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := table.Flow(&tcp.Flow{ID: 1, FirstNs: 1e9}); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(nowNs int64) string { return string(table.Rows(nowNs, Sort{Key: "flow"}, Filter{})[0].Limit) }
+	feed(1e9, 6e9, nil)
+	if got := limit(6e9); got != "application" {
+		t.Errorf("the limit is %q, want the application", got)
+	}
+	feed(6e9, 11e9, map[tcp.Field]int64{tcp.WrittenBytes: 1 << 30, tcp.SendWindowBytes: 20_100})
+	if got := limit(11e9); got != "receive window" {
+		t.Errorf("the limit is %q, want the receive window", got)
+	}
+	d, _ := table.Detail(11e9, 1)
+	if n := len(d.Finding.Phases); n != 2 {
+		t.Errorf("the past has %d phases, want 2: %+v", n, d.Finding.Phases)
+	}
+}

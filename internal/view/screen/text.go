@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 )
@@ -96,6 +97,14 @@ func rttText(r *Row) string {
 		return absentText
 	}
 	return msText(r.Srtt) + "/" + msText(r.MinRTT)
+}
+
+// limitText is the limit of the rate.
+func limitText(r *Row) string {
+	if r.Limit == "" || r.Limit == Text(diagnose.Unknown.String()) {
+		return absentText
+	}
+	return string(r.Limit)
 }
 
 // cell cuts or pads a text to a width in cells.

@@ -113,7 +113,7 @@ func TestTheKeysChangeTheOrder(t *testing.T) {
 	u.press("<<<<")
 	u.expectSight("back at the rate", "sort rate▼", true)
 	u.press("<")
-	u.expectSight("round the corner", "sort RETR▼", true)
+	u.expectSight("round the corner", "sort RECV b/s▼", true)
 }
 
 func TestTheFilterWorksWhileItIsTyped(t *testing.T) {

@@ -1,0 +1,400 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"time"
+
+	"airtide/internal/stats"
+	"airtide/internal/tcp"
+)
+
+const (
+	// trackPoints bounds the points of a flow, and maxTracks the flows that have some.
+	trackPoints = 4096
+	maxTracks   = 1024
+)
+
+// trackPoint is the state of an end's streams at a time of its clock.
+type trackPoint struct{ timeNs, sent, acked, received int64 }
+
+// Tracks is a sink that follows the streams of flows, so that both ends of a connection can be
+// joined.
+type Tracks struct {
+	tcp.Discard
+	flows map[tcp.FlowID]*stats.Thinned[trackPoint]
+}
+
+// Samples follows sent, acknowledged and received bytes.
+func (t *Tracks) Samples(b *tcp.Batch) error {
+	if t.flows == nil {
+		t.flows = map[tcp.FlowID]*stats.Thinned[trackPoint]{}
+	}
+	var s sample
+	for i, id := range b.Flow {
+		track := t.flows[id]
+		if track == nil {
+			if len(t.flows) >= maxTracks {
+				continue
+			}
+			track = &stats.Thinned[trackPoint]{}
+			t.flows[id] = track
+		}
+		s.read(b, i)
+		track.Add(trackPoint{s.timeNs, s.sent, ackedWith(&s), receivedWith(&s)}, trackPoints)
+	}
+	return nil
+}
+
+// Delays are the delays of both ways between two ends, and the difference of their clocks.
+type Delays struct {
+	// OffsetNs is the receiver's clock minus the sender's, by the least delays of both ways. It is
+	// right if both ways have the same least delay; ErrorNs is its greatest error.
+	OffsetNs int64 `json:"clock_offset_ns"`
+	ErrorNs  int64 `json:"clock_error_ns"`
+	// StepNs is the greatest step of the offset; 0 if the clocks ran together.
+	StepNs int64 `json:"clock_step_ns"`
+	// Medians above the least delay: of data to the receiver, and of acknowledgements back.
+	DataQueueUs int64 `json:"data_queue_us"`
+	AckQueueUs  int64 `json:"ack_queue_us"`
+	Matches     int   `json:"matches"`
+}
+
+// way is the delays of one way: the difference between times of two clocks.
+type way struct{ timesNs, delaysNs []int64 }
+
+func (w *way) add(timeNs, delayNs int64) {
+	w.timesNs = append(w.timesNs, timeNs)
+	w.delaysNs = append(w.delaysNs, delayNs)
+}
+
+// queueUs is the median above the least delay.
+func (w *way) queueUs() int64 {
+	sorted := slices.Sorted(slices.Values(w.delaysNs))
+	return (sorted[len(sorted)/2] - sorted[len(sorted)/20]) / 1000
+}
+
+// leastMatches is the number of bytes' places that both ways need.
+const leastMatches = 8
+
+// delaysBetween compares the times at which both ends saw the same bytes. ok is false with too few
+// matches.
+func delaysBetween(sender, receiver []trackPoint) (d Delays, ok bool) {
+	var data, acks way
+	at := 0
+	last := int64(math.MinInt64)
+	for _, r := range receiver {
+		if r.received == tcp.Absent || r.received <= last {
+			continue
+		}
+		last = r.received
+		// The bytes left right behind the last sample without them.
+		for at < len(sender) && sender[at].sent < r.received {
+			at++
+		}
+		if at == len(sender) {
+			break
+		}
+		if at > 0 {
+			data.add(sender[at-1].timeNs, r.timeNs-sender[at-1].timeNs)
+		}
+	}
+	at = 0
+	last = math.MinInt64
+	for _, s := range sender {
+		if s.acked == tcp.Absent || s.acked <= last {
+			continue
+		}
+		last = s.acked
+		for at < len(receiver) && receiver[at].received < s.acked {
+			at++
+		}
+		if at == len(receiver) {
+			break
+		}
+		acks.add(s.timeNs, s.timeNs-receiver[at].timeNs)
+	}
+	d.Matches = min(len(data.timesNs), len(acks.timesNs))
+	if d.Matches < leastMatches {
+		return d, false
+	}
+	d.OffsetNs, d.ErrorNs = offsetOf(data.delaysNs, acks.delaysNs)
+	d.StepNs = stepOf(&data, &acks)
+	if d.StepNs == 0 {
+		d.DataQueueUs = data.queueUs()
+		d.AckQueueUs = acks.queueUs()
+	}
+	return d, true
+}
+
+// leastOf is the 5th percentile of delays: retransmissions and joined segments leave wrong matches
+// below it.
+func leastOf(delays []int64) int64 {
+	sorted := slices.Sorted(slices.Values(delays))
+	return sorted[len(sorted)/20]
+}
+
+func offsetOf(data, acks []int64) (offset, most int64) {
+	least, back := leastOf(data), leastOf(acks)
+	return (least - back) / 2, max(0, least+back) / 2
+}
+
+// stepWindowNs is the time over which an offset is taken when steps are looked for.
+const stepWindowNs = int64(1e9)
+
+// leastStepNs is the least step that counts.
+const leastStepNs = int64(50e6)
+
+// stepOf is the greatest step of a clock: from one window to the next the delays of one way grow, and
+// those of the other one shrink as much. A queue changes one way alone.
+func stepOf(data, acks *way) int64 {
+	windows := map[int64]*[2][]int64{}
+	for i, w := range []*way{data, acks} {
+		for j, t := range w.timesNs {
+			k := t / stepWindowNs
+			if windows[k] == nil {
+				windows[k] = &[2][]int64{}
+			}
+			windows[k][i] = append(windows[k][i], w.delaysNs[j])
+		}
+	}
+	keys := make([]int64, 0, len(windows))
+	for k, w := range windows {
+		if min(len(w[0]), len(w[1])) >= leastMatches {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	var step int64
+	for i := range keys {
+		// A step within a window shows both ways only from the window before to the one behind.
+		for j := max(0, i-2); j < i; j++ {
+			before, now := windows[keys[j]], windows[keys[i]]
+			there := leastOf(now[0]) - leastOf(before[0])
+			back := leastOf(now[1]) - leastOf(before[1])
+			change := (there - back) / 2
+			together := (there + back) / 2
+			if size := max(change, -change); size > leastStepNs && size > 2*max(together, -together) {
+				step = max(step, size)
+			}
+		}
+	}
+	return step
+}
+
+// End is what one file shows of connections.
+type End struct {
+	Report *Report
+	Tracks *Tracks
+	Source Source
+	// WallNs is the wall clock at time 0 of the samples' clock, in ns since 1970; 0 for captures,
+	// whose clock it is.
+	WallNs int64
+	// Other has the flows of ends that a capture shows worse than the other end.
+	Other map[tcp.FlowID]bool
+}
+
+// rank is greater for an end that shows more of a flow.
+func (e *End) rank(id tcp.FlowID) int {
+	switch {
+	case e.Source != Captured:
+		return 2
+	case !e.Other[id]:
+		return 1
+	}
+	return 0
+}
+
+// Joined is a connection that two ends show.
+type Joined struct {
+	Connection
+	// Peer is the flow of the receiving end, in its own file.
+	Peer   tcp.FlowID `json:"peer_flow"`
+	Delays *Delays    `json:"delays"` // nil if the ends share too few bytes
+}
+
+// Join pairs the ends of connections: each flow that sends with the flow of the other end that
+// receives. Both may be in the same file.
+func Join(a, b End) []Joined {
+	type ends struct{ local, remote netip.AddrPort }
+	key := func(c *Connection) ends {
+		return ends{netip.AddrPortFrom(c.Local.Addr().Unmap(), c.Local.Port()),
+			netip.AddrPortFrom(c.Remote.Addr().Unmap(), c.Remote.Port())}
+	}
+	var all []Joined
+	best := map[ends]int{} // rank of both ends together
+	place := map[ends]int{}
+	pair := func(from, to End) {
+		receivers := map[ends]*Connection{}
+		for i := range to.Report.Connections {
+			c := &to.Report.Connections[i]
+			k := key(c)
+			if old := receivers[k]; old == nil || c.ReceivedBytes > old.ReceivedBytes {
+				receivers[k] = c
+			}
+		}
+		for i := range from.Report.Connections {
+			s := &from.Report.Connections[i]
+			k := key(s)
+			r := receivers[ends{k.remote, k.local}]
+			if r == nil || r == s || s.AckedBytes < s.ReceivedBytes || s.Direction != "sends" {
+				continue
+			}
+			rank := 2*from.rank(s.ID) + to.rank(r.ID)
+			at, known := place[k]
+			if known && best[k] >= rank {
+				continue
+			}
+			best[k] = rank
+			j := join(s, r, from, to)
+			if known {
+				all[at] = j
+				continue
+			}
+			place[k] = len(all)
+			all = append(all, j)
+		}
+	}
+	pair(a, b)
+	if a.Report != b.Report {
+		pair(b, a)
+	}
+	slices.SortStableFunc(all, func(x, y Joined) int { return cmp.Compare(y.AckedBytes, x.AckedBytes) })
+	return all
+}
+
+// join takes the sender's finding and what the receiver knows better.
+func join(s, r *Connection, from, to End) Joined {
+	j := Joined{Connection: *s, Peer: r.ID}
+	j.Phases = slices.Clone(s.Phases)
+	if a, b := from.Tracks.flows[s.ID], to.Tracks.flows[r.ID]; a != nil && b != nil {
+		if d, ok := delaysBetween(a.Values, b.Values); ok {
+			j.Delays = &d
+		}
+	}
+	offset := int64(0)
+	if j.Delays != nil {
+		offset = j.Delays.OffsetNs
+		j.Delays.OffsetNs += to.WallNs - from.WallNs
+	}
+	for i := range j.Phases {
+		j.Phases[i] = joinPhase(j.Phases[i], r, offset)
+	}
+	j.Phases = joinPhases(j.Phases)
+	j.conclude()
+	j.blame(from.Source)
+	return j
+}
+
+// JoinEnds joins the connections of which the same file shows both ends.
+func (r *Report) JoinEnds(e End) {
+	for _, j := range Join(e, e) {
+		for i := range r.Connections {
+			if c := &r.Connections[i]; c.ID == j.ID {
+				*c = j.Connection
+			}
+		}
+	}
+}
+
+// joinPhase settles what the sender cannot see: the reason for which the receiver's window is full.
+func joinPhase(p Phase, r *Connection, offset int64) Phase {
+	if p.Limit != ReceiveWindow && p.Limit != ReceivingApplication && p.Limit != Unknown {
+		return p
+	}
+	var most int64
+	var found *Phase
+	for i := range r.Phases {
+		q := &r.Phases[i]
+		overlap := min(p.EndNs, q.EndNs-offset) - max(p.StartNs, q.StartNs-offset)
+		if overlap > most && (q.Limit == ReceiveWindow || q.Limit == ReceivingApplication) {
+			most = overlap
+			found = q
+		}
+	}
+	if found == nil || 2*most < p.length() {
+		return p
+	}
+	var s shares
+	for _, old := range p.Shares {
+		limit := old.Limit
+		if limit == p.Limit {
+			limit = found.Limit
+		}
+		s[limit] += old.Share
+	}
+	evidence := append(slices.Clone(p.Evidence), found.Evidence...)
+	certainty := max(p.Certainty, found.Certainty)
+	if p.Limit != Unknown && p.Limit != found.Limit {
+		certainty = Likely
+	}
+	p.Finding = found.Finding
+	p.Evidence = evidence
+	p.Certainty = certainty
+	p.Shares = s.list()
+	return p
+}
+
+const (
+	// leastAckQueueUs is the least queueing of acknowledgements that is a limit, and ackQueueShare
+	// its least share of the queueing of both ways.
+	leastAckQueueUs = 30_000
+	ackQueueShare   = 0.6
+)
+
+// blame names the way back where the acknowledgements wait, and the doubts of the clocks.
+func (j *Joined) blame(source Source) {
+	d := j.Delays
+	if d == nil {
+		return
+	}
+	if d.StepNs > 0 {
+		j.doubt()
+		return
+	}
+	queues := j.Limit == Capacity || j.Limit == SharedCapacity || j.Limit == NetworkQueue || j.Limit == Unknown ||
+		j.Limit == SenderHost
+	if !queues || d.AckQueueUs < leastAckQueueUs ||
+		float64(d.AckQueueUs) < ackQueueShare*float64(d.AckQueueUs+d.DataQueueUs) {
+		return
+	}
+	was := j.Limit
+	m := verdict(AckBacklog, source == PerAck && d.AckQueueUs > 3*max(leastAckQueueUs, d.DataQueueUs)).
+		because("ack_bytes", "acknowledgements waited %s on their way back, data %s on its way",
+			milliseconds(float64(d.AckQueueUs)), milliseconds(float64(d.DataQueueUs)))
+	found := m.finding()
+	found.Next = AckBacklog.next()
+	rename(j.Shares, was)
+	for i := range j.Phases {
+		p := &j.Phases[i]
+		rename(p.Shares, was)
+		if p.Limit == was {
+			p.Finding = found
+		}
+	}
+	j.Finding = found
+}
+
+// rename gives the shares of a limit to AckBacklog.
+func rename(list []Share, was Limit) {
+	for i := range list {
+		if list[i].Limit == was {
+			list[i].Limit = AckBacklog
+		}
+	}
+}
+
+// Text describes the clocks and the delays.
+func (d *Delays) Text() string {
+	text := fmt.Sprintf("clocks differ by %s, at most %s wrong", durationText(d.OffsetNs), durationText(d.ErrorNs))
+	if d.StepNs > 0 {
+		return text + fmt.Sprintf("; one stepped by %s: delays of one way are not told", durationText(d.StepNs))
+	}
+	return text + fmt.Sprintf("; data waited %s on its way, acknowledgements %s", milliseconds(float64(d.DataQueueUs)),
+		milliseconds(float64(d.AckQueueUs)))
+}
+
+func durationText(ns int64) string { return time.Duration(ns).Round(time.Microsecond).String() }

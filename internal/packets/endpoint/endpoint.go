@@ -1,0 +1,413 @@
+// Package endpoint estimates the state of both ends of captured connections, as far as segments show
+// it, in the form of a recording. The diagnosis reads it.
+package endpoint
+
+import (
+	"errors"
+
+	"airtide/internal/packets/conn"
+	"airtide/internal/packets/decode"
+	"airtide/internal/packets/series"
+	"airtide/internal/tcp"
+)
+
+const (
+	batchRows = 1024 // samples that are passed on together
+	// clockedNs is the greatest time between an ACK and the data that it released, where the sender
+	// was captured.
+	clockedNs = int64(2e6)
+	// leastTimeoutNs is the least retransmission timer (tcp_rto_min).
+	leastTimeoutNs = int64(180e6)
+	// defaultMSS is the data of a segment if the capture lacks the handshake.
+	defaultMSS = 1448
+	// leastMSS bounds offers of hostile captures.
+	leastMSS = 88
+)
+
+// Series is an observer of a capture. Each segment gives a sample of the end that receives it, with
+// times in ns since 1970. Flow numbers are those of package series.
+type Series struct {
+	Sink tcp.Sink
+	// Most, if not zero, is the greatest number of connections that are passed on; LeftOut counts
+	// the others.
+	Most, LeftOut uint64
+	// Other has the flows of the ends that a capture shows worse than the other one of their
+	// connection: that of the receiver, unless it was captured there.
+	Other map[tcp.FlowID]bool
+
+	open  map[uint64]*connection // nil if left out
+	begun uint64
+	batch *tcp.Batch
+}
+
+// connection is the state of both ends: client, server.
+type connection struct {
+	ends        [2]end
+	synNs       int64
+	handshakeUs int64 // from the last SYN to the ACK of its answer; 0 without it
+}
+
+// end is the estimated state of one end.
+type end struct {
+	id  tcp.FlowID
+	mss int64
+	// sent and acked are bytes of its stream: captured, and acknowledged by the other end.
+	sent, acked int64
+	// next is the first byte of the other stream that has not come.
+	next       int64
+	outOfOrder int64
+	// sendWindow is the window that the other end advertised, ownWindow its own.
+	sendWindow, ownWindow int64
+	rttUs, srttUs, minUs  int64
+	// busyUs is the time with data outstanding before busyNs; busyNs is 0 while none is.
+	busyUs, busyNs int64
+	resent         int64
+	// sackedTo is the end of the greatest SACK block while no segment was sent again behind it.
+	sackedTo  int64
+	recoverTo int64 // bytes sent when it began to send again; 0 outside of recovery
+	timedOut  bool  // the recovery began with a timeout
+	sentNs    int64 // time of the last segment with data
+	short     bool  // that segment was not full: no more data waited
+	// waiting is the last sample. It waits for the next segment of its end, which shows whether
+	// data waited for this ACK.
+	waiting tcp.Sample
+	waits   bool
+}
+
+// Step takes a segment.
+func (s *Series) Step(c *conn.Connection, step *conn.Step) error {
+	state, known := s.open[c.ID]
+	if !known {
+		var err error
+		state, err = s.begin(c)
+		if err != nil {
+			return err
+		}
+	}
+	if state == nil {
+		return nil
+	}
+	sender := &state.ends[0]
+	receiver := &state.ends[1]
+	if !step.Client {
+		sender, receiver = receiver, sender
+	}
+	state.handshake(c, step)
+	if err := s.sends(c, step, sender); err != nil {
+		return err
+	}
+	return s.arrives(c, step, state, sender, receiver)
+}
+
+// begin announces both flows of a connection; nil if it is left out.
+func (s *Series) begin(c *conn.Connection) (*connection, error) {
+	if s.open == nil {
+		s.batch = tcp.NewBatch(batchRows)
+		s.open = map[uint64]*connection{}
+	}
+	if s.Most > 0 && s.begun >= s.Most {
+		s.LeftOut++
+		s.open[c.ID] = nil
+		return nil, nil
+	}
+	s.begun++
+	state := &connection{}
+	s.open[c.ID] = state
+	for i := range state.ends {
+		e := &state.ends[i]
+		*e = end{
+			id: series.FlowID(c.ID, i == 0), mss: defaultMSS, sendWindow: tcp.Absent, ownWindow: tcp.Absent,
+			rttUs: tcp.Absent,
+		}
+	}
+	client := &tcp.Flow{ID: state.ends[0].id, Local: c.Client, Remote: c.Server, FirstNs: c.FirstNs}
+	server := &tcp.Flow{ID: state.ends[1].id, Local: c.Server, Remote: c.Client, FirstNs: c.FirstNs}
+	return state, errors.Join(s.Sink.Flow(client), s.Sink.Flow(server))
+}
+
+// handshake follows the handshake: its time, and the size of segments.
+func (x *connection) handshake(c *conn.Connection, step *conn.Step) {
+	flags := step.Segment.Flags
+	switch {
+	case flags&decode.SYN != 0:
+		if step.Client {
+			x.synNs = step.Segment.TimeNs
+		}
+		if a, b := c.FromClient.Offer, c.FromServer.Offer; a != nil && b != nil && a.MSS > 0 && b.MSS > 0 {
+			mss := max(leastMSS, int64(min(a.MSS, b.MSS)))
+			if a.Timestamps != nil && *a.Timestamps && b.Timestamps != nil && *b.Timestamps {
+				mss -= 12
+			}
+			x.ends[0].mss = mss
+			x.ends[1].mss = mss
+		}
+	case step.Client && x.synNs > 0 && flags&decode.ACK != 0:
+		x.handshakeUs = max(1, (step.Segment.TimeNs-x.synNs)/1000)
+		x.synNs = 0
+	}
+}
+
+// sends takes a segment at its sender.
+func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
+	segment := step.Segment
+	payload := int64(segment.Payload)
+	now := segment.TimeNs
+	if step.Window >= 0 {
+		e.ownWindow = step.Window
+	}
+	if segment.Flags&decode.ACK != 0 && segment.Flags&decode.SYN == 0 {
+		e.next = max(e.next, step.AckOffset)
+	}
+	if payload == 0 {
+		return nil
+	}
+	near := c.AtSender(step.Client)
+	if e.waits && near && now-e.waiting.TimeNs <= clockedNs && e.waiting.Values[tcp.SegmentBytes] == 0 {
+		e.waiting.Values[tcp.WrittenBytes] = e.waiting.Values[tcp.SentBytes] + payload
+		e.waiting.Values[tcp.CwndLimited] = 1
+	}
+	if err := s.release(e); err != nil {
+		return err
+	}
+	again := step.Late || step.Signs&conn.Repeated != 0
+	if again && step.Signs&conn.KeepAlive == 0 {
+		if err := s.resend(step, e); err != nil {
+			return err
+		}
+	}
+	if e.busyNs == 0 {
+		e.busyNs = now
+	}
+	e.sent = max(e.sent, step.Offset+payload)
+	e.sentNs = now
+	e.short = payload%e.mss != 0
+	return nil
+}
+
+// resend takes a segment that was sent again.
+func (s *Series) resend(step *conn.Step, e *end) error {
+	now := step.Segment.TimeNs
+	count := max(1, int64(step.Segments))
+	e.resent += count
+	event := tcp.Event{TimeNs: now, Flow: e.id, Kind: tcp.EventRetransmit, Value: count}
+	silence := now - e.sentNs
+	fast := step.Signs&conn.FastRetransmission != 0
+	if fast {
+		event.Cause = tcp.CauseFast
+	}
+	if e.recoverTo == 0 {
+		e.recoverTo = e.sent
+		e.timedOut = false
+	}
+	if err := s.flushed(&event); err != nil {
+		return err
+	}
+	if fast || silence < max(leastTimeoutNs, 1500*e.srttUs) {
+		return nil
+	}
+	e.timedOut = true
+	return s.flushed(&tcp.Event{TimeNs: now, Flow: e.id, Kind: tcp.EventTimeout, Value: silence / 1000})
+}
+
+// flushed passes an event on, behind the samples before it.
+func (s *Series) flushed(e *tcp.Event) error {
+	e.Code = e.Kind.Code()
+	return errors.Join(s.pass(), s.Sink.Event(e))
+}
+
+// arrives takes a segment at its receiver and makes the sample.
+func (s *Series) arrives(c *conn.Connection, step *conn.Step, x *connection, sender, e *end) error {
+	if err := s.release(e); err != nil {
+		return err
+	}
+	segment := step.Segment
+	now := segment.TimeNs
+	payload := int64(segment.Payload)
+	row := &e.waiting
+	for f := range row.Values {
+		row.Values[f] = tcp.Absent
+	}
+	row.Flow = e.id
+	row.TimeNs = now
+	v := &row.Values
+	v[tcp.ReceivedBytes] = e.next
+	v[tcp.SeqBytes] = step.Offset
+	v[tcp.SegmentBytes] = payload
+	if payload > 0 {
+		if step.Offset > e.next {
+			e.outOfOrder++
+		} else {
+			e.next = max(e.next, step.Offset+payload)
+		}
+	}
+	e.rttUs = tcp.Absent
+	if n := len(step.Delays); n > 0 && c.AtSender(!step.Client) {
+		e.rttUs = max(1, step.Delays[n-1].Ns/1000)
+		e.measure(e.rttUs)
+	} else if e.srttUs == 0 && x.handshakeUs > 0 {
+		e.measure(x.handshakeUs)
+	}
+	// Like the kernel's, the sample has the state before its segment.
+	e.fill(v, x.handshakeUs, now)
+	if step.Window >= 0 {
+		e.sendWindow = step.Window
+	}
+	if segment.Flags&decode.ACK != 0 && segment.Flags&decode.SYN == 0 {
+		v[tcp.AckBytes] = step.AckOffset
+		if err := s.overtaken(step, e); err != nil {
+			return err
+		}
+		e.acknowledge(step.AckOffset, now)
+	}
+	e.waits = true
+	if step.Signs&conn.ZeroWindow != 0 {
+		return errors.Join(
+			s.flushed(&tcp.Event{TimeNs: now, Flow: e.id, Kind: tcp.EventZeroWindow}),
+			s.flushed(&tcp.Event{TimeNs: now, Flow: sender.id, Kind: tcp.EventLocalZeroWindow}),
+		)
+	}
+	return nil
+}
+
+// overtaken follows SACK blocks. If the bytes below a block are acknowledged and none was sent again,
+// packets had overtaken each other.
+func (s *Series) overtaken(step *conn.Step, e *end) error {
+	segment := step.Segment
+	for _, b := range segment.Blocks[:segment.NumBlocks] {
+		e.sackedTo = max(e.sackedTo, step.AckOffset+int64(int32(b.End-segment.Ack)))
+	}
+	if e.sackedTo == 0 || step.AckOffset < e.sackedTo {
+		return nil
+	}
+	e.sackedTo = 0
+	if e.recoverTo > 0 {
+		return nil
+	}
+	return s.flushed(&tcp.Event{TimeNs: segment.TimeNs, Flow: e.id, Kind: tcp.EventReordering})
+}
+
+// acknowledge takes an acknowledgement.
+func (e *end) acknowledge(offset, now int64) {
+	e.acked = max(e.acked, min(offset, e.sent))
+	if e.acked >= e.recoverTo {
+		e.recoverTo = 0
+	}
+	if e.acked >= e.sent {
+		e.busyUs = e.busyAt(now)
+		e.busyNs = 0
+	}
+}
+
+// busyAt is the time with data outstanding, in µs.
+func (e *end) busyAt(now int64) int64 {
+	if e.busyNs == 0 {
+		return e.busyUs
+	}
+	return e.busyUs + max(0, now-e.busyNs)/1000
+}
+
+// measure takes an RTT in µs.
+func (e *end) measure(rtt int64) {
+	if e.srttUs == 0 {
+		e.srttUs = rtt
+		e.minUs = rtt
+	}
+	e.srttUs += (rtt - e.srttUs) / 8
+	e.minUs = min(e.minUs, rtt)
+}
+
+// fill writes the state into a sample. Data waits behind a full segment unless the next segment shows
+// the opposite. The window is at least the data in flight.
+func (e *end) fill(v *[tcp.NumFields]int64, handshakeUs, now int64) {
+	flight := (e.sent - e.acked + e.mss - 1) / e.mss
+	v[tcp.AckedBytes] = e.acked
+	v[tcp.SentBytes] = e.sent
+	v[tcp.WrittenBytes] = e.sent
+	if !e.short && e.sent > 0 {
+		v[tcp.WrittenBytes] += 2 * e.mss
+	}
+	v[tcp.MSSBytes] = e.mss
+	v[tcp.CwndPackets] = flight
+	v[tcp.InFlightPackets] = flight
+	v[tcp.CwndLimited] = 0
+	v[tcp.DeliveredPackets] = e.acked / e.mss
+	v[tcp.RetransmitsPackets] = e.resent
+	v[tcp.OutOfOrderPackets] = e.outOfOrder
+	v[tcp.SendWindowBytes] = e.sendWindow
+	v[tcp.ReceiveWindowBytes] = e.ownWindow
+	v[tcp.RttUs] = e.rttUs
+	v[tcp.BusyUs] = e.busyAt(now)
+	if e.srttUs > 0 {
+		v[tcp.SrttUs] = e.srttUs
+		v[tcp.MinRttUs] = e.minUs
+	}
+	if handshakeUs > 0 {
+		v[tcp.ReceiverRttUs] = handshakeUs
+	}
+	state := tcp.CAOpen
+	if e.recoverTo > 0 {
+		state = tcp.CARecovery
+		if e.timedOut {
+			state = tcp.CALoss
+		}
+	}
+	v[tcp.CAStateField] = int64(state)
+}
+
+// release passes the waiting sample of an end on.
+func (s *Series) release(e *end) error {
+	if !e.waits {
+		return nil
+	}
+	e.waits = false
+	s.batch.Append(&e.waiting)
+	if s.batch.Len() == batchRows {
+		return s.pass()
+	}
+	return nil
+}
+
+func (s *Series) pass() error {
+	if s.batch == nil || s.batch.Len() == 0 {
+		return nil
+	}
+	err := s.Sink.Samples(s.batch)
+	s.batch.Reset()
+	return err
+}
+
+// Done passes on the last samples of a connection that has ended, and its end.
+func (s *Series) Done(c *conn.Connection) error {
+	x := s.open[c.ID]
+	delete(s.open, c.ID)
+	if x == nil {
+		return nil
+	}
+	if s.Other == nil {
+		s.Other = map[tcp.FlowID]bool{}
+	}
+	clientSends := c.FromClient.DataBytes >= c.FromServer.DataBytes
+	shown := clientSends
+	if c.AtSender(!clientSends) {
+		shown = !clientSends
+	}
+	s.Other[series.FlowID(c.ID, !shown)] = true
+	for i := range x.ends {
+		if err := s.release(&x.ends[i]); err != nil {
+			return err
+		}
+	}
+	if err := s.pass(); err != nil {
+		return err
+	}
+	if c.End == "open" || c.End == "half_closed" {
+		return nil
+	}
+	for i := range x.ends {
+		closed := &tcp.Event{TimeNs: c.LastNs, Flow: x.ends[i].id, Kind: tcp.EventClose, Reason: tcp.ReasonUnknownLeaving}
+		if err := s.Sink.Event(closed); err != nil {
+			return err
+		}
+	}
+	return nil
+}

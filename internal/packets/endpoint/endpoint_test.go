@@ -1,0 +1,97 @@
+package endpoint
+
+import (
+	"testing"
+
+	"airtide/internal/diagnose"
+	"airtide/internal/packets/conn"
+	"airtide/internal/packets/read"
+	"airtide/internal/tcp"
+)
+
+// checked is a sink that checks the state of each end.
+type checked struct {
+	tcp.Discard
+	t       *testing.T
+	flows   map[tcp.FlowID]*tcp.Flow
+	last    map[tcp.FlowID]tcp.Sample
+	samples int
+	events  map[tcp.EventKind]int
+}
+
+func (c *checked) Flow(f *tcp.Flow) error {
+	c.flows[f.ID] = f
+	return nil
+}
+
+func (c *checked) Samples(b *tcp.Batch) error {
+	for i := range b.Len() {
+		var row tcp.Sample
+		b.Row(i, &row)
+		v := &row.Values
+		before, known := c.last[row.Flow]
+		if c.flows[row.Flow] == nil || v[tcp.AckedBytes] > v[tcp.SentBytes] || v[tcp.WrittenBytes] < v[tcp.SentBytes] ||
+			known && (row.TimeNs < before.TimeNs || v[tcp.BusyUs] < before.Values[tcp.BusyUs] ||
+				v[tcp.AckedBytes] < before.Values[tcp.AckedBytes] ||
+				v[tcp.ReceivedBytes] < before.Values[tcp.ReceivedBytes]) {
+			c.t.Errorf("sample %+v behind %+v", row, before)
+		}
+		c.last[row.Flow] = row
+		c.samples++
+	}
+	return nil
+}
+
+func (c *checked) Event(e *tcp.Event) error {
+	c.events[e.Kind]++
+	return nil
+}
+
+// Each segment of a lossy capture gives one sample, and each late one a retransmission.
+func TestSegmentsBecomeSamples(t *testing.T) {
+	r, err := read.Open("../conn/testdata/lossy.pcap.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	sink := &checked{
+		t: t, flows: map[tcp.FlowID]*tcp.Flow{}, last: map[tcp.FlowID]tcp.Sample{}, events: map[tcp.EventKind]int{},
+	}
+	engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
+	s := &Series{Sink: tcp.Tee{sink, engine}}
+	if _, err := conn.Run(t.Context(), r, conn.Options{Observer: s, Done: s.Done}); err != nil {
+		t.Fatal(err)
+	}
+	if sink.samples != 700 || len(sink.flows) != 4 || sink.events[tcp.EventRetransmit] < 95 || len(s.Other) != 2 {
+		t.Errorf("%d samples, %d flows, %v, other ends %v", sink.samples, len(sink.flows), sink.events, s.Other)
+	}
+	report := engine.Report()
+	report.Without(func(c *diagnose.Connection) bool { return s.Other[c.ID] })
+	if len(report.Connections) != 2 || len(report.Doubts) != 1 {
+		t.Fatalf("%d connections, doubts %q", len(report.Connections), report.Doubts)
+	}
+	for _, c := range report.Connections {
+		if c.Certainty == diagnose.Certain {
+			t.Errorf("a capture alone makes %s certain", c.Limit)
+		}
+	}
+}
+
+// The first connections are passed on, and the others are counted.
+func TestMostConnections(t *testing.T) {
+	r, err := read.Open("../conn/testdata/lossy.pcap.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	sink := &checked{
+		t: t, flows: map[tcp.FlowID]*tcp.Flow{}, last: map[tcp.FlowID]tcp.Sample{}, events: map[tcp.EventKind]int{},
+	}
+	s := &Series{Sink: sink, Most: 1}
+	if _, err := conn.Run(t.Context(), r, conn.Options{Observer: s, Done: s.Done}); err != nil {
+		t.Fatal(err)
+	}
+	if len(sink.flows) != 2 || s.LeftOut != 1 {
+		t.Errorf("%d flows, %d left out", len(sink.flows), s.LeftOut)
+	}
+}
