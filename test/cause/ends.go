@@ -149,6 +149,11 @@ func (p *Plan) play(conn *net.TCPConn, sends bool) error {
 	if p.Nagle {
 		_ = conn.SetNoDelay(false)
 	}
+	if p.Cork && sends {
+		if err := cork(conn); err != nil {
+			return err
+		}
+	}
 	switch {
 	case len(p.Requests) > 0 && sends:
 		return p.ask(conn)
@@ -241,6 +246,17 @@ func (p *Plan) answer(conn *net.TCPConn) error {
 			return err
 		}
 	}
+}
+
+// cork holds back parts of a segment, 200 ms at most.
+func cork(conn *net.TCPConn) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var set error
+	err = raw.Control(func(fd uintptr) { set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_CORK, 1) })
+	return errors.Join(err, set)
 }
 
 func isTimeout(err error) bool {

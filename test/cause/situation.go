@@ -16,22 +16,36 @@ import (
 
 // Situation is a cell, its traffic and the known cause.
 type Situation struct {
-	Name string
+	Name string `yaml:"name"`
+	Seed uint64 `yaml:"seed"` // of the drawn parameters, and of the cell
+	Kind Kind   `yaml:"kind"`
 	// Limits are the right answers at the sender, as the diagnosis names them: one for each phase.
 	// An answer may have alternatives, separated by a bar.
-	Limits []string
+	Limits []string `yaml:"limits,flow"`
 	// Receiver are the right answers at the receiver; empty if there is no expectation.
-	Receiver []string
+	Receiver []string `yaml:"receiver,flow,omitempty"`
 	// Cell is the YAML of the cell, without its name. Terminal and server are client and server.
-	Cell string
+	Cell string `yaml:"cell"`
 	// Setup are shell commands that run in the client's namespace before the traffic.
-	Setup string
+	Setup string `yaml:"setup,omitempty"`
 	// Tune are flags of airtide tune, under which the client runs; none without.
-	Tune []string
+	Tune []string `yaml:"tune,flow,omitempty"`
 	// Background is a shell command that runs beside the traffic with the cell's environment.
-	Background string
-	Plan       Plan
+	Background string `yaml:"background,omitempty"`
+	Plan       Plan   `yaml:"plan"`
 }
+
+// Kind is the kind of a situation.
+type Kind string
+
+// The kinds.
+const (
+	Single  Kind = "single"  // one cause
+	Healthy Kind = "healthy" // nothing is wrong: the path's capacity is reached
+	Mixture Kind = "mixture" // several causes, of which one is tighter
+	Change  Kind = "change"  // one cause after another
+	Sweep   Kind = "sweep"   // a single cause whose strength is swept
+)
 
 // Programs are the paths of the built programs.
 type Programs struct{ Airtide, Traffic string }
@@ -51,14 +65,14 @@ func Build(ctx context.Context, folder string) (Programs, error) {
 }
 
 // Record runs the situation and records both ends into a file.
-func (s *Situation) Record(ctx context.Context, p Programs, seed uint64, path string) error {
+func (s *Situation) Record(ctx context.Context, p Programs, path string) error {
 	folder, err := os.MkdirTemp("", "airtide-cause-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
 	cell := filepath.Join(folder, "cell.yaml")
-	text := fmt.Sprintf("name: cause\nseed: %d\n%s", seed, s.Cell)
+	text := fmt.Sprintf("name: cause\nseed: %d\n%s", s.Seed, s.Cell)
 	if err := os.WriteFile(cell, []byte(text), 0o600); err != nil {
 		return err
 	}
@@ -82,11 +96,35 @@ func (s *Situation) Record(ctx context.Context, p Programs, seed uint64, path st
 	if err := json.NewDecoder(out).Decode(&machines); err != nil {
 		return fmt.Errorf("starting the cell: %w\n%s", err, stderr.String())
 	}
-	return s.traffic(ctx, p, &machines, path)
+	if err := s.traffic(ctx, p, &machines, path); err != nil {
+		return err
+	}
+	return late(ctx, p, machines.PID)
 }
 
+// late returns an error if the cell's engine was too late to trust the run.
+func late(ctx context.Context, p Programs, pid int) error {
+	status := exec.CommandContext(ctx, p.Airtide, "cell", "status", "--json", "--once", "--interval", "50ms",
+		fmt.Sprint(pid))
+	out, err := status.Output()
+	if err != nil {
+		return fmt.Errorf("cell status: %w", err)
+	}
+	if bytes.Contains(out, []byte(`"lag_exceeded":true`)) || bytes.Contains(out, []byte(`"lag_exceeded": true`)) {
+		return errors.New("the machine was too busy for the cell")
+	}
+	return nil
+}
+
+// beforeTraffic is the time from the announcement of the cell to the traffic. Schedules of cells
+// count from the announcement.
+const beforeTraffic = 2 * time.Second
+
 // machines is the output of cell run --json.
-type machines struct{ Hosts []machine }
+type machines struct {
+	PID   int
+	Hosts []machine
+}
 
 type machine struct{ Name, Namespace, Address string }
 
@@ -101,6 +139,7 @@ func (m *machines) named(name string) machine {
 
 // traffic runs server, recorder and client.
 func (s *Situation) traffic(ctx context.Context, p Programs, m *machines, path string) error {
+	announced := time.Now()
 	client, server := m.named("client"), m.named("server")
 	plan, err := json.Marshal(&s.Plan)
 	if err != nil {
@@ -136,6 +175,7 @@ func (s *Situation) traffic(ctx context.Context, p Programs, m *machines, path s
 			_ = background.Wait()
 		}()
 	}
+	time.Sleep(time.Until(announced.Add(beforeTraffic)))
 	drive := in(client, p.Traffic, "client", server.Address, string(plan))
 	if len(s.Tune) > 0 {
 		args := append([]string{"tune"}, s.Tune...)
@@ -149,18 +189,36 @@ func (s *Situation) traffic(ctx context.Context, p Programs, m *machines, path s
 	return errors.Join(err, finish())
 }
 
-// PolledSuffix is behind the name of a recording that polled the client beside the other one.
-const PolledSuffix = ".polled"
+// Suffixes of the files beside a recording of both ends.
+const (
+	PolledSuffix   = ".polled"      // a recording that polled the client
+	ClientSuffix   = ".client.pcap" // captures of both ends
+	ServerSuffix   = ".server.pcap"
+	SituationsFile = ".yaml" // the situation
+)
 
-// startRecorders records both ends by BPF, and the client by polling. finish ends the recordings.
+// Suffixes returns those of all files of a recording, the recording itself last.
+func Suffixes() []string { return []string{PolledSuffix, ClientSuffix, ServerSuffix, ""} }
+
+// startRecorders records both ends by BPF and by tcpdump, and the client by polling. finish ends the
+// recordings.
 func startRecorders(ctx context.Context, p Programs, path string, m *machines) (finish func() error, err error) {
 	client := m.named("client").Namespace
 	server := m.named("server").Namespace
-	recorders := []*exec.Cmd{
-		exec.CommandContext(ctx, p.Airtide, "record", "-f", "--source", "bpf", "-o", path, "--netns", client, "--netns",
-			server),
-		exec.CommandContext(ctx, "ip", "netns", "exec", client, p.Airtide, "record", "-f", "--source", "diag", "-o",
-			path+PolledSuffix),
+	inside := func(namespace string, args ...string) *exec.Cmd {
+		return exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", namespace}, args...)...)
+	}
+	capture := func(namespace, suffix string) *exec.Cmd {
+		return inside(namespace, "tcpdump", "-q", "-i", "any", "-s", "128", "-B", "4096", "-U", "-Z", "root", "-w",
+			path+suffix, "tcp", "port", fmt.Sprint(Port))
+	}
+	recorders := map[string]*exec.Cmd{
+		path: exec.CommandContext(ctx, p.Airtide, "record", "-f", "--source", "bpf", "-o", path, "--netns", client,
+			"--netns", server),
+		path + PolledSuffix: inside(client, p.Airtide, "record", "-f", "--source", "diag", "-o", path+PolledSuffix,
+			"--netns", client),
+		path + ClientSuffix: capture(client, ClientSuffix),
+		path + ServerSuffix: capture(server, ServerSuffix),
 	}
 	finish = func() error {
 		var all error
@@ -172,12 +230,14 @@ func startRecorders(ctx context.Context, p Programs, path string, m *machines) (
 		}
 		return all
 	}
-	for i, r := range recorders {
-		_ = os.Remove([]string{path, path + PolledSuffix}[i])
+	for name, r := range recorders {
+		_ = os.Remove(name)
 		if err := r.Start(); err != nil {
 			return nil, errors.Join(err, finish())
 		}
-		if err := begun(ctx, []string{path, path + PolledSuffix}[i]); err != nil {
+	}
+	for name, r := range recorders {
+		if err := begun(ctx, name); err != nil {
 			return nil, errors.Join(fmt.Errorf("%v: %w", r.Args, err), finish())
 		}
 	}

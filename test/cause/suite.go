@@ -11,10 +11,18 @@ import (
 func Suite(seed uint64) []Situation {
 	d := draw{rand.New(rand.NewPCG(seed, 42))}
 	var all []Situation
-	for _, family := range []func(draw) []Situation{
-		programs, buffers, bounds, networks, radios, changes,
+	for _, f := range []struct {
+		kind Kind
+		draw func(draw) []Situation
+	}{
+		{Single, programs}, {Single, buffers}, {Single, bounds}, {Single, networks}, {Single, radios}, {Single, others},
+		{Healthy, healthy}, {Mixture, mixtures}, {Change, changes}, {Change, pathChanges}, {Sweep, sweeps},
 	} {
-		all = append(all, family(d)...)
+		for _, s := range f.draw(d) {
+			s.Kind = f.kind
+			s.Seed = seed
+			all = append(all, s)
+		}
 	}
 	return all
 }
@@ -29,24 +37,46 @@ func (d draw) between(low, high float64) float64 {
 	return low * (1 - x + x*high/low)
 }
 
-// pipe is a drawn path: rate in bit/s and RTT.
+// pipe is a drawn path: rate in bit/s and RTT. Half of the paths have noise: a delay that varies.
 type pipe struct {
-	bps float64
-	rtt time.Duration
+	bps    float64
+	rtt    time.Duration
+	jitter time.Duration
 }
 
 func (d draw) pipe() pipe {
-	return pipe{
+	p := pipe{
 		bps: []float64{10e6, 20e6, 50e6}[d.IntN(3)],
 		rtt: time.Duration(d.between(20, 90)) * time.Millisecond,
 	}
+	if d.IntN(2) == 0 {
+		p.jitter = time.Duration(d.between(200, 1500)) * time.Microsecond
+	}
+	return p
 }
 
 // bdp is the product of rate and RTT in bytes.
 func (p pipe) bdp() float64 { return p.bps / 8 * p.rtt.Seconds() }
 
+// wide is a path on which a send buffer of a few segments is small.
+func (p pipe) wide() pipe {
+	p.bps = max(p.bps, 20e6)
+	p.rtt = max(p.rtt, 40*time.Millisecond)
+	return p
+}
+
+// sendBuffer is the SO_SNDBUF that holds a share of the path's product. The kernel doubles it, and a
+// segment takes about 1.6 times its size.
+func (p pipe) sendBuffer(part float64) int { return max(8<<10, int(part*p.bdp()*1.6/2)) }
+
+// small writes keep to the send buffer: the kernel takes a write of up to 64 kB as one piece.
+var small = Pace{WriteBytes: 2 << 10}
+
 // cell is the path with a queue of a share of its product, and more fields.
 func (p pipe) cell(queue float64, more string) string {
+	if p.jitter > 0 {
+		more = fmt.Sprintf(", jitter: %d us", p.jitter.Microseconds()) + more
+	}
 	return wire(fmt.Sprintf("rate: %.0f kbit/s, rtt: %d ms, queue: %.0f kB%s", p.bps/1e3, p.rtt.Milliseconds(),
 		max(20, queue*p.bdp()/1e3), more))
 }
@@ -103,8 +133,11 @@ func programs(d draw) []Situation {
 // buffers are limits of both ends' buffers and of the reader.
 func buffers(d draw) []Situation {
 	p := d.pipe()
+	w := p.wide()
 	part := d.between(0.1, 0.5)
 	buffer := int(part * p.bdp())
+	// The clamp chooses the window's scale, and the kernel grows a window to twice 65535 and more.
+	long := pipe{bps: 50e6, rtt: 40*time.Millisecond + p.rtt}
 	window := []string{"receive window"}
 	reads := []string{"receiving application"}
 	return []Situation{
@@ -113,7 +146,7 @@ func buffers(d draw) []Situation {
 			Plan: Plan{For: length, Pace: bulk, ReceiveBuffer: max(4<<10, buffer)},
 		},
 		{
-			Name: "window-clamp", Limits: window, Receiver: window, Cell: p.cell(1, ""),
+			Name: "window-clamp", Limits: window, Receiver: window, Cell: long.cell(1, ""),
 			Plan: Plan{For: length, Pace: bulk, WindowClamp: max(4<<10, buffer)},
 		},
 		{
@@ -125,8 +158,8 @@ func buffers(d draw) []Situation {
 			Plan: Plan{For: length, Down: true, Pace: Pace{WriteBytes: 64 << 10, ReadBps: int64(part * p.bps)}},
 		},
 		{
-			Name: "send-buffer", Limits: []string{"send buffer"}, Receiver: elsewhere, Cell: p.cell(1, ""),
-			Plan: Plan{For: length, Pace: bulk, SendBuffer: max(4<<10, buffer/2)},
+			Name: "send-buffer", Limits: []string{"send buffer"}, Receiver: elsewhere, Cell: w.cell(1, ""),
+			Plan: Plan{For: length, Pace: small, SendBuffer: w.sendBuffer(part)},
 		},
 	}
 }
@@ -135,11 +168,6 @@ func buffers(d draw) []Situation {
 func bounds(d draw) []Situation {
 	p := d.pipe()
 	part := d.between(0.1, 0.6)
-	wireless := func(queue int, more string) string {
-		return fmt.Sprintf("terminals: {client: {radio: {standard: n, phy_rate: 65 Mbit/s, queue: %d packets%s}, "+
-			"congestion: cubic}}\nservers: {server: {}}\npath: {rate: 1 Gbit/s, rtt: %d ms}\n", queue, more,
-			p.rtt.Milliseconds())
-	}
 	return []Situation{
 		{
 			Name: "pacing", Limits: []string{"pacing"}, Receiver: elsewhere, Cell: p.cell(1, ""),
@@ -161,7 +189,7 @@ func bounds(d draw) []Situation {
 		},
 		{
 			Name: "refusing-device", Limits: []string{"own device"}, Receiver: []string{"gaps|sender or network"},
-			Cell: wireless(20+d.IntN(40), ", refuses: true"), Plan: Plan{For: length, Pace: bulk},
+			Cell: wireless(65, 20+d.IntN(40), p.rtt, ", refuses: true"), Plan: Plan{For: length, Pace: bulk},
 		},
 	}
 }
@@ -180,22 +208,6 @@ func networks(d draw) []Situation {
 			Cell: wire(fmt.Sprintf("rate: 50 Mbit/s, rtt: %d ms, queue: %d packets", 40+p.rtt.Milliseconds(),
 				8+d.IntN(10))),
 			Plan: Plan{For: length, Pace: bulk},
-		},
-		{
-			Name: "capacity-cubic", Limits: []string{"capacity"}, Receiver: elsewhere,
-			Cell: p.cell(d.between(0.6, 1), ""), Plan: Plan{For: length, Pace: bulk},
-		},
-		{
-			Name: "capacity-reno", Limits: []string{"capacity"}, Receiver: elsewhere,
-			Cell: p.cell(1, ""), Plan: Plan{For: length, Pace: bulk, Congestion: "reno"},
-		},
-		{
-			Name: "capacity-bbr", Limits: []string{"capacity"}, Receiver: elsewhere,
-			Cell: p.cell(d.between(0.8, 2), ""), Plan: Plan{For: length, Pace: bulk, Congestion: "bbr"},
-		},
-		{
-			Name: "download", Limits: []string{"capacity"}, Receiver: elsewhere,
-			Cell: p.cell(1, ""), Plan: Plan{For: length, Pace: bulk, Down: true},
 		},
 		{
 			Name: "deep-queue", Limits: []string{"network queue"}, Receiver: elsewhere,
@@ -240,42 +252,9 @@ func shareable(cell string) string {
 
 // radios are limits of a station's radio.
 func radios(d draw) []Situation {
-	radio := func(rate float64, others string) string {
-		return fmt.Sprintf("terminals: {client: {radio: {standard: n, phy_rate: %.1f Mbit/s, queue: 300 packets}, "+
-			"congestion: cubic}%s}\nservers: {server: {}}\npath: {rate: 1 Gbit/s, rtt: 20 ms}\n", rate, others)
-	}
 	return []Situation{{
 		Name: "slow-radio", Limits: []string{"own queue|network queue|capacity"}, Receiver: elsewhere,
-		Cell: radio([]float64{6.5, 13, 19.5}[d.IntN(3)], ""), Plan: Plan{For: length, Pace: bulk},
+		Cell: wireless([]float64{6.5, 13, 19.5}[d.IntN(3)], 300, 20*time.Millisecond, ""),
+		Plan: Plan{For: length, Pace: bulk},
 	}}
-}
-
-// changes have one cause after another, each for a half of the time.
-func changes(d draw) []Situation {
-	p := d.pipe()
-	every := 20 * time.Millisecond
-	slow := Pace{For: length, WriteBytes: int(d.between(0.05, 0.3) * p.bps / 8 * every.Seconds()), Every: every}
-	fast := Pace{For: length, WriteBytes: 64 << 10}
-	silent := Pace{For: length}
-	reads := Pace{For: length, WriteBytes: 64 << 10, ReadBps: int64(d.between(0.1, 0.4) * p.bps)}
-	list := []struct {
-		name   string
-		limits []string
-		phases []Pace
-	}{
-		{"slow-then-fast", []string{"application", "capacity"}, []Pace{slow, fast}},
-		{"fast-then-slow", []string{"capacity", "application"}, []Pace{fast, slow}},
-		{"fast-then-reader", []string{"capacity", "receiving application"}, []Pace{fast, reads}},
-		{"reader-then-fast", []string{"receiving application", "capacity"}, []Pace{reads, fast}},
-		{"idle-then-fast", []string{"idle|application", "capacity"}, []Pace{silent, fast}},
-		{"slow-then-reader", []string{"application", "receiving application"}, []Pace{slow, reads}},
-	}
-	all := make([]Situation, len(list))
-	for i, c := range list {
-		all[i] = Situation{
-			Name: c.name, Limits: c.limits, Cell: p.cell(0.8, ""),
-			Plan: Plan{For: 2 * length, Phases: c.phases},
-		}
-	}
-	return all
 }

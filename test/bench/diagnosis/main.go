@@ -1,7 +1,8 @@
 // The diagnosis command records situations with known causes and compares the verdicts of the
 // diagnosis with them.
 //
-//	go run ./test/bench/diagnosis -record DIR              # record all situations
+//	go run ./test/bench/diagnosis -record DIR -write        # write situations as YAML files
+//	go run ./test/bench/diagnosis -record DIR -jobs 4       # record those of the folder
 //	go run ./test/bench/diagnosis -record DIR -only nagle
 //	go run ./test/bench/diagnosis -judge DIR                # print wrong verdicts and the rates
 //	go run ./test/bench/diagnosis -judge DIR -page docs/results/diagnosis.md
@@ -9,12 +10,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+
+	"golang.org/x/sync/errgroup"
 
 	"airtide/internal/sys/file"
 	"airtide/test/cause"
@@ -23,7 +27,10 @@ import (
 type options struct {
 	folder string
 	only   string
+	first  uint64
 	seeds  uint64
+	write  bool
+	jobs   int
 	judge  string
 	page   string
 	half   string
@@ -31,9 +38,12 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.folder, "record", "", "folder of the recordings; existing ones stay")
+	flag.StringVar(&o.folder, "record", "", "folder of situations and recordings; existing recordings stay")
 	flag.StringVar(&o.only, "only", "", "only situations whose names match this expression")
-	flag.Uint64Var(&o.seeds, "seeds", 12, "recordings of each situation")
+	flag.BoolVar(&o.write, "write", false, "write the situations of the seeds into the folder before recording")
+	flag.Uint64Var(&o.first, "first", 1, "first seed to write")
+	flag.Uint64Var(&o.seeds, "seeds", 8, "number of seeds to write")
+	flag.IntVar(&o.jobs, "jobs", 1, "situations that run at a time")
 	flag.StringVar(&o.judge, "judge", "", "folder of recordings to judge")
 	flag.StringVar(&o.page, "page", "", "write the results here, of seeds that no threshold was set on")
 	flag.StringVar(&o.half, "half", "odd", "seeds to print: odd (thresholds are set on these), even or all")
@@ -55,7 +65,7 @@ func run(ctx context.Context, o *options) error {
 
 // runJudge prints or writes the results of a folder.
 func runJudge(ctx context.Context, o *options) error {
-	all, err := judge(ctx, o.judge, o.seeds)
+	all, err := judge(ctx, o.judge, o.only, o.page != "" || o.half != "odd")
 	if err != nil {
 		return err
 	}
@@ -65,13 +75,30 @@ func runJudge(ctx context.Context, o *options) error {
 	return printJudged(os.Stdout, all, o.half)
 }
 
-// runRecord makes the recordings that the folder lacks.
+// runRecord writes the situations and makes the recordings that the folder lacks.
 func runRecord(ctx context.Context, o *options) error {
 	only, err := regexp.Compile(o.only)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(o.folder, 0o755); err != nil {
+		return err
+	}
+	if o.write {
+		for seed := o.first; seed < o.first+o.seeds; seed++ {
+			for _, s := range cause.Suite(seed) {
+				if !only.MatchString(s.Name) {
+					continue
+				}
+				if err := s.Write(o.folder); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	situations, err := cause.Read(o.folder)
+	if err != nil {
 		return err
 	}
 	tools, err := os.MkdirTemp("", "airtide-diagnosis-")
@@ -83,26 +110,36 @@ func runRecord(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	for seed := uint64(1); seed <= o.seeds; seed++ {
-		for _, s := range cause.Suite(seed) {
-			path := filepath.Join(o.folder, fmt.Sprintf("%s-%d.atr", s.Name, seed))
-			if _, err := os.Stat(path); err == nil || !only.MatchString(s.Name) {
-				continue
-			}
-			if err := s.Record(ctx, programs, seed, path+".new"); err != nil {
-				if ctx.Err() != nil {
-					return err
-				}
-				fmt.Fprintf(os.Stderr, "%s: %v\n", s.Name, err)
-				continue
-			}
-			for _, suffix := range []string{cause.PolledSuffix, ""} {
-				if err := os.Rename(path+".new"+suffix, path+suffix); err != nil {
-					return err
-				}
-			}
-			fmt.Println(path)
+	var jobs errgroup.Group
+	jobs.SetLimit(o.jobs)
+	for i := range situations {
+		s := &situations[i]
+		path := filepath.Join(o.folder, s.File()+".atr")
+		if _, err := os.Stat(path); err == nil || !only.MatchString(s.Name) || ctx.Err() != nil {
+			continue
+		}
+		jobs.Go(func() error { return record(ctx, s, programs, path) })
+	}
+	return errors.Join(jobs.Wait(), ctx.Err())
+}
+
+// record records a situation. One that does not work is reported and passed over.
+func record(ctx context.Context, s *cause.Situation, programs cause.Programs, path string) error {
+	fresh := path + ".new"
+	if err := s.Record(ctx, programs, fresh); err != nil {
+		if ctx.Err() == nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", s.File(), err)
+		}
+		for _, suffix := range cause.Suffixes() {
+			_ = os.Remove(fresh + suffix)
+		}
+		return nil
+	}
+	for _, suffix := range cause.Suffixes() {
+		if err := os.Rename(fresh+suffix, path+suffix); err != nil {
+			return err
 		}
 	}
+	fmt.Println(path)
 	return nil
 }

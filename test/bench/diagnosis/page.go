@@ -42,7 +42,7 @@ func percent(part, of int) string {
 }
 
 // held reports whether no threshold was set on a seed.
-func held(seed uint64) bool { return seed%2 == 0 && seed > 2 }
+func held(seed uint64) bool { return seed%2 == 0 }
 
 // tallies sums up by end and kind.
 func tallies(all []judged, chosen func(uint64) bool) (single [numEnds]tally, changes [numEnds]tally) {
@@ -64,6 +64,9 @@ func printJudged(out io.Writer, all []judged, half string) error {
 	chosen := func(seed uint64) bool { return half == "all" || held(seed) == (half == "even") }
 	for i := range all {
 		j := &all[i]
+		if chosen(j.seed) && j.right() && j.share < 0.9 {
+			fmt.Fprintf(out, "%-22s seed %2d %-14s %s: share %.2f\n", j.situation, j.seed, j.end, j.got, j.share)
+		}
 		if chosen(j.seed) && !j.right() {
 			fmt.Fprintf(out, "%-22s seed %2d %-14s want %-32s got %s (%s)\n", j.situation, j.seed, j.end, j.want, j.got,
 				j.certainty)
