@@ -95,7 +95,10 @@ func Collect(t *testing.T) (url string, received <-chan *collector1.ExportMetric
 		answer, _ := proto.Marshal(&collector1.ExportMetricsServiceResponse{})
 		w.Header().Set("Content-Type", "application/x-protobuf")
 		_, _ = w.Write(answer)
-		out <- request
+		// The sender's time runs before its instruments are there: a first request may be empty.
+		if len(request.ResourceMetrics) > 0 && len(request.ResourceMetrics[0].ScopeMetrics) > 0 {
+			out <- request
+		}
 	}))
 	t.Cleanup(server.Close)
 	return server.URL, out

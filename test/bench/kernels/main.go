@@ -27,6 +27,7 @@ type settings struct {
 	guests, rows *regexp.Regexp
 	atOnce       int
 	built        bool
+	dryRun       bool
 }
 
 func main() {
@@ -37,6 +38,7 @@ func main() {
 		"where all is tried")
 	flag.StringVar(&guests, "guests", ".", "only guests that this matches, such as 6.12-arm64")
 	flag.StringVar(&rows, "rows", ".", "only rows of the table that this matches, such as '^tune'")
+	flag.BoolVar(&s.dryRun, "dry-run", false, "build the guests' programs and list the guests; fetch and boot nothing")
 	flag.BoolVar(&s.built, "built", false, "take programs that an earlier run has built as they are")
 	flag.IntVar(&s.atOnce, "at-once", runtime.NumCPU(), "guests at the same time")
 	flag.StringVar(&paths, "paths", "", "for a guest such as 6.12-arm64 print where its kernel, its modules, its "+
@@ -80,6 +82,9 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	s.out = out
+	if s.dryRun {
+		return prepare(ctx, s, chosen)
+	}
 	began := time.Now()
 	results, err := try(ctx, s, chosen)
 	if err != nil {
@@ -113,12 +118,21 @@ func printPaths(ctx context.Context, name string) error {
 	return err
 }
 
-// try builds the guests' programs and runs the guests.
-func try(ctx context.Context, s settings, chosen []guest) ([]*result, error) {
-	results := make([]*result, len(chosen))
+// prepare builds the programs and lists the guests.
+func prepare(ctx context.Context, s settings, chosen []guest) error {
+	if _, err := buildAll(ctx, s, chosen); err != nil {
+		return err
+	}
+	for _, g := range chosen {
+		fmt.Printf("%s: some %d minutes\n", g.name(), g.minutes)
+	}
+	return nil
+}
+
+// buildAll builds the programs of all chosen guests, by architecture.
+func buildAll(ctx context.Context, s settings, chosen []guest) (map[string]programs, error) {
 	built := map[string]programs{}
-	for i, g := range chosen {
-		results[i] = &result{guest: g}
+	for _, g := range chosen {
 		if _, done := built[g.architecture]; done {
 			continue
 		}
@@ -127,6 +141,19 @@ func try(ctx context.Context, s settings, chosen []guest) ([]*result, error) {
 			return nil, err
 		}
 		built[g.architecture] = p
+	}
+	return built, nil
+}
+
+// try builds the guests' programs and runs the guests.
+func try(ctx context.Context, s settings, chosen []guest) ([]*result, error) {
+	results := make([]*result, len(chosen))
+	for i, g := range chosen {
+		results[i] = &result{guest: g}
+	}
+	built, err := buildAll(ctx, s, chosen)
+	if err != nil {
+		return nil, err
 	}
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(s.atOnce)
