@@ -327,7 +327,12 @@ const (
 	// terminal needs.
 	pullTime      = 3.0
 	maxCorrection = 8.0 // reached on a path with an RTT that grew far more than the queue target
-	minCorrection = 1 / maxCorrection
+	// minCorrection is the least correction while this terminal's own packets wait longer than the
+	// queue target. If they do not, only reports say that its windows are too long, and they shrink
+	// to minCorrectionUnqueued at most. This costs a little index beside terminals without an agent,
+	// and keeps a terminal above its floor beside a member that lies.
+	minCorrection         = 1 / maxCorrection
+	minCorrectionUnqueued = 1 / 2.0
 	// Rates are smoothed. After a change of the share by shareChange they say nothing about the new
 	// share for rateDelay.
 	shareChange = 0.1
@@ -420,7 +425,11 @@ func (c *ShareController) correct(
 		c.correction *= min(max(math.Pow(lag, since/correctionTime), 0.9), 1.1)
 	}
 	c.pullToOne(since, s, lag > 1)
-	c.correction = min(max(c.correction, minCorrection), maxCorrection)
+	least := minCorrectionUnqueued
+	if all[own].delay() > c.queue*5/4 {
+		least = minCorrection
+	}
+	c.correction = min(max(c.correction, least), maxCorrection)
 }
 
 // pullToOne moves the correction towards 1 if it is above and queues are longer than their target,
