@@ -54,7 +54,7 @@ func (w *World) makeMedium(c *Config, terminals []*Terminal, random *rand.Rand) 
 	m := medium.Config{
 		Band: c.Band, Beacons: c.Beacons, BasicRatesKbps: c.BasicRatesKbps, LeaveOutVHTSIGB: c.LeaveOutVHTSIGB,
 		BarAfterCollision: c.BlockAckRequest, EIFSAfterCollision: c.EIFSAfterCollision,
-		AdaptiveWindows: c.AdaptiveWindows, Held: true, Rand: random,
+		RTSBytes: c.RTSBytes, AdaptiveWindows: c.AdaptiveWindows, Held: true, Rand: random,
 		AP: medium.AccessPoint{
 			Access: c.access(c.AP.Access), Aggregation: c.AP.Aggregation.bounds(true), Queue: w.ap,
 		},

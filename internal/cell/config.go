@@ -27,13 +27,14 @@ type Config struct {
 	RetryLimit int `json:"retry_limit,omitempty"`
 	// TXOPNs is the longest time that a contender holds the medium; 0 means one frame exchange.
 	TXOPNs int64 `json:"txop_ns,omitempty"`
-	// Beacons, BlockAckRequest, BasicRatesKbps, LeaveOutVHTSIGB, EIFSAfterCollision and
+	// Beacons, BlockAckRequest, BasicRatesKbps, LeaveOutVHTSIGB, EIFSAfterCollision, RTSBytes and
 	// AdaptiveWindows are medium.Config's.
 	Beacons            medium.Beacons `json:"beacons,omitzero"`
 	BlockAckRequest    bool           `json:"block_ack_request,omitempty"`
 	BasicRatesKbps     []int          `json:"basic_rates_kbps,omitempty"`
 	LeaveOutVHTSIGB    bool           `json:"leave_out_vht_sig_b,omitempty"`
 	EIFSAfterCollision bool           `json:"eifs_after_collision,omitempty"`
+	RTSBytes           int            `json:"rts_bytes,omitempty"`
 	AdaptiveWindows    bool           `json:"adaptive_windows,omitempty"`
 
 	AP        AccessPoint `json:"ap"`

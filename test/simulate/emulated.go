@@ -41,6 +41,9 @@ type EmulatedConfig struct {
 	Radios [][]medium.RateFrom
 	// Aggregation limits A-MPDUs; the zero value is without limit.
 	Aggregation medium.Aggregation
+	// CWMin is the least contention window of all contenders in slots; 0 is the standard's. RTSBytes
+	// is the length from which on RTS precedes a PPDU; 0 is never.
+	CWMin, RTSBytes int
 	// SingleFrames says that no radio has A-MPDUs.
 	SingleFrames bool
 	// Flows are the flows. Without any each terminal has one upload.
@@ -134,7 +137,7 @@ func NewEmulated(c EmulatedConfig) (*Emulated, error) {
 	m := medium.Config{Band: c.Band, Rand: rand.New(rand.NewPCG(c.Seed, 3)), Deliver: e.deliver}
 	m.Drop = func(p *queue.Packet, _ queue.Place, _ int64) { e.drop(p) }
 	for _, rates := range c.Radios {
-		station := medium.Station{Rates: rates, Aggregation: aggregation}
+		station := medium.Station{Rates: rates, Aggregation: aggregation, Access: medium.Access{CWMin: c.CWMin}}
 		if singleFrames(rates) {
 			station.Aggregation = medium.Aggregation{}
 		}
@@ -158,8 +161,9 @@ func NewEmulated(c EmulatedConfig) (*Emulated, error) {
 	if limit == 0 {
 		limit = defaultAPQueue
 	}
+	m.RTSBytes = c.RTSBytes
 	m.AP = medium.AccessPoint{
-		Aggregation: aggregation, Queue: queue.NewSharedFIFO(len(m.Stations), queue.Limit{Packets: limit}, m.Drop),
+		Access: medium.Access{CWMin: c.CWMin}, Aggregation: aggregation, Queue: queue.NewSharedFIFO(len(m.Stations), queue.Limit{Packets: limit}, m.Drop),
 	}
 	e.medium, err = medium.New(m)
 	if err != nil {

@@ -27,6 +27,8 @@ type Scenario struct {
 	SingleFrames bool
 	// Aggregation limits A-MPDUs; the zero value is without limit.
 	Aggregation medium.Aggregation
+	// CWMin and RTSBytes are those of [EmulatedConfig].
+	CWMin, RTSBytes int
 	// Change and Watch are those of [Config].
 	Change func(*control.Config)
 	Watch  func(terminal int, c control.Config) func(now time.Duration, in control.Inputs, out control.Outputs)
@@ -86,7 +88,7 @@ func (s *Scenario) Standalone(phy medium.PHY, extraDelay time.Duration) (float64
 func (s *Scenario) NewCell(agents bool) (*Cell, error) {
 	air := EmulatedConfig{
 		Seed: s.Seed, Band: s.Band, WireBps: s.WireBps, Delay: s.Delay, APQueue: s.APQueue,
-		SingleFrames: s.SingleFrames, Aggregation: s.Aggregation, Marked: true,
+		SingleFrames: s.SingleFrames, Aggregation: s.Aggregation, CWMin: s.CWMin, RTSBytes: s.RTSBytes, Marked: true,
 	}
 	c := Config{Seed: s.Seed, Loss: s.ReportLoss, Change: s.Change, Watch: s.Watch}
 	for i := range s.Stations {

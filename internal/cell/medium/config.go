@@ -27,6 +27,10 @@ type Config struct {
 	// than of the rest to lock on it.
 	EIFSAfterCollision bool
 
+	// RTSBytes is the length of a PSDU in bytes beyond which RTS and CTS precede it. Contenders whose
+	// RTS collide then lose the time of an RTS instead of a PPDU. Zero: no RTS.
+	RTSBytes int
+
 	// AdaptiveWindows keeps one contention window for all contenders that follows how busy the
 	// medium is, in place of windows that double after a collision.
 	AdaptiveWindows bool
@@ -111,6 +115,9 @@ func (c *Config) prepare() error {
 	}
 	if err := c.Beacons.check(c.Band); err != nil {
 		return err
+	}
+	if c.RTSBytes < 0 {
+		return fmt.Errorf("RTS from %d bytes on: use 0 or more", c.RTSBytes)
 	}
 	if c.SlotNs < 0 || c.SlotNs > 100e3 {
 		return fmt.Errorf("a slot of %d ns: use 9000 or 20000", c.SlotNs)

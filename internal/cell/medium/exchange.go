@@ -44,13 +44,33 @@ func (m *Medium) access(nowNs int64) {
 		m.contention.heard(idleSlots)
 	}
 	m.heardNs = firstNs + ccaNs
-	m.nextNs = lastNs
 	m.phase = collided
 	if len(m.onAir) == 1 {
 		m.phase = sending
 		m.txopStartNs = firstNs
+	} else if m.rtsBytes > 0 {
+		lastNs = m.cutToRTS()
 	}
+	m.nextNs = lastNs
 	m.runCallbacks(nowNs)
+}
+
+// cutToRTS shortens PPDUs that collide to their RTS, which nobody answers. It returns the end of the
+// last one.
+func (m *Medium) cutToRTS() (lastNs int64) {
+	for _, i := range m.onAir {
+		t := &m.transmissions[i]
+		if t.rts {
+			saved := t.endNs - t.startNs - t.radio.rtsNs
+			t.endNs -= saved
+			m.counters[i].AirtimeNs -= saved
+			if i == 0 {
+				m.downs[t.link.station].AirtimeNs -= saved
+			}
+		}
+		lastNs = max(lastNs, t.endNs)
+	}
+	return lastNs
 }
 
 // due are the contenders that transmit before a time, in their order.
@@ -253,7 +273,7 @@ func (m *Medium) fail(i int) {
 	c.failed()
 	if !t.bar {
 		m.repeat(i, c)
-		if m.phase == collided && m.barAfterCollision && len(t.seqs) > 1 {
+		if m.phase == collided && m.barAfterCollision && len(t.seqs) > 1 && !t.rts {
 			t.link.bar = true
 		}
 	}

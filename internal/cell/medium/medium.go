@@ -3,7 +3,7 @@
 // repeat them. It is a state machine in virtual time without I/O, clock or goroutines: the same
 // seed and the same pushes give the same run.
 //
-// All contenders hear each other. There are no hidden terminals, no capture, no RTS, no protection
+// All contenders hear each other. There are no hidden terminals, no capture, no protection
 // of 802.11g against 802.11b and no power save. A contender that gets its first packet senses a
 // carrier at once. A contender at the end of its back-off hears a carrier after 4 us. Control
 // frames are lost only by collisions. Beacons take airtime and are never lost. A frame error
@@ -31,6 +31,7 @@ const (
 // Medium is made by New and driven by Push, Next and Advance.
 type Medium struct {
 	sifsNs, eifsNs     int64
+	rtsBytes           int
 	barAfterCollision  bool
 	eifsAfterCollision bool
 	contention         *contention // nil without adaptive windows
@@ -118,7 +119,7 @@ func New(c Config) (*Medium, error) {
 		return nil, fmt.Errorf("setting up the medium: %w", err)
 	}
 	m := &Medium{
-		sifsNs: c.sifsNs(), eifsNs: c.eifsNs(), barAfterCollision: c.BarAfterCollision,
+		sifsNs: c.sifsNs(), eifsNs: c.eifsNs(), rtsBytes: c.RTSBytes, barAfterCollision: c.BarAfterCollision,
 		eifsAfterCollision: c.EIFSAfterCollision, rand: c.Rand, deliver: c.Deliver, drop: c.Drop, room: c.Room,
 		apQueue: c.AP.Queue, beacons: c.beaconing(), held: c.Held,
 		counters: make([]Counters, len(c.Stations)+1), downs: make([]Counters, len(c.Stations)),

@@ -25,6 +25,8 @@ const (
 
 // Sizes in bytes (9.3).
 const (
+	rtsBytes          = 20
+	ctsBytes          = 14
 	ackBytes          = 14
 	blockAckReqBytes  = 24
 	blockAckBytes     = 32 // compressed, with a bitmap of 64 frames
@@ -150,7 +152,9 @@ type radio struct {
 	ackNs        int64
 	blockAckNs   int64
 	barNs        int64 // BlockAckReq
-	timeoutNs    int64 // of ACK and BlockAck, from the end of the frame (10.3.2.11)
+	rtsNs        int64
+	leadNs       int64 // RTS, SIFS, CTS and SIFS
+	timeoutNs    int64 // of CTS, ACK and BlockAck, from the end of the frame (10.3.2.11)
 	airtimeBytes int   // the most in longestPPDUNs
 }
 
@@ -180,6 +184,8 @@ func (c *Config) radio(p PHY, qos bool) radio {
 		r.blockAckNs = control.ppduNs(blockAckBytes256) + r.extensionNs
 	}
 	r.barNs = control.ppduNs(blockAckReqBytes) + r.extensionNs
+	r.rtsNs = control.ppduNs(rtsBytes) + r.extensionNs
+	r.leadNs = r.rtsNs + control.ppduNs(ctsBytes) + r.extensionNs + 2*c.sifsNs()
 	r.timeoutNs = c.sifsNs() + c.SlotNs + control.preambleNs
 	if p.Standard.aggregates() {
 		r.airtimeBytes = r.bytesIn(longestPPDUNs)

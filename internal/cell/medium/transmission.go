@@ -13,6 +13,7 @@ type transmission struct {
 	lost           int      // of them, by frame errors
 	startNs, endNs int64
 	bytes          int
+	rts            bool // RTS and CTS precede the PPDU, from startNs on
 }
 
 // limits of one direction of a terminal at one of its rates.
@@ -55,13 +56,18 @@ func (m *Medium) compose(t *transmission, nowNs, leftNs int64, first bool) bool 
 	t.bytes = 0
 	t.retries = 0
 	t.lost = 0
+	t.rts = false
 	if t.bar {
 		t.endNs = t.startNs + radio.barNs
 		return first || radio.barNs+m.sifsNs+radio.blockAckNs <= leftNs
 	}
 	limits := m.terminals[link.station].limits(link.owner == 0)
 	if leftNs != never {
-		limits.bytes = min(limits.bytes, radio.bytesIn(leftNs-m.sifsNs-radio.blockAckNs-radio.extensionNs))
+		left := leftNs - m.sifsNs - radio.blockAckNs - radio.extensionNs
+		if first && m.rtsBytes > 0 {
+			left -= radio.leadNs
+		}
+		limits.bytes = min(limits.bytes, radio.bytesIn(left))
 	}
 	room := true
 	for seq := link.first; room && seq != link.next; seq++ {
@@ -88,6 +94,10 @@ func (m *Medium) compose(t *transmission, nowNs, leftNs int64, first bool) bool 
 		t.bytes -= delimiterBytes // a single frame goes as it is
 	}
 	t.endNs = t.startNs + radio.frameNs(t.bytes)
+	t.rts = first && m.rtsBytes > 0 && t.bytes > m.rtsBytes
+	if t.rts {
+		t.endNs += radio.leadNs
+	}
 	return true
 }
 

@@ -21,6 +21,8 @@ type Cell struct {
 	// EIFSAfterCollision models a receiver without preamble detection, as ns-3 does.
 	EIFSAfterCollision bool `json:"eifs_after_collision,omitzero" jsonschema:"Whether other stations wait for EIFS after a collision. Default false: they sense energy only."`
 
+	RTSThreshold Size `json:"rts_threshold,omitzero" jsonschema:"Length beyond which RTS and CTS precede an A-MPDU or a frame. Default 0: never."`
+
 	Contention Contention `json:"contention,omitzero" jsonschema:"Choice of contention windows: standard (default), or blade: one window for all that follows the load of the medium, a reconstruction of BLADE."`
 
 	SuperPackets  SuperPackets `json:"super_packets,omitzero" jsonschema:"Super-packets between engine and kernel, for high rates: none (default), senders (the same packets cross the cell), or both (receivers get packets that leave together as one, and acknowledge them once)."`

@@ -16,7 +16,7 @@ func CellConfig(s *plan.Setup, flows []cell.Flow, seed uint64) cell.Config {
 	c := cell.Config{
 		Seed: seed, Band: band(s.Band), RetryLimit: s.Cell.RetryLimit, TXOPNs: int64(s.Cell.TXOPLimit),
 		BlockAckRequest: s.Cell.BlockAckRequest, EIFSAfterCollision: s.Cell.EIFSAfterCollision,
-		AdaptiveWindows: s.Cell.Contention == plan.Blade, Flows: flows,
+		RTSBytes: int(s.Cell.RTSThreshold), AdaptiveWindows: s.Cell.Contention == plan.Blade, Flows: flows,
 		WireUp: wire(s.WireUp), WireDown: wire(s.WireDown),
 		AP: cell.AccessPoint{
 			Discipline: cell.Discipline(s.Cell.AP.Discipline), Limit: limit(s.Cell.AP.Queue),

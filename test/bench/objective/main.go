@@ -23,13 +23,21 @@ import (
 type cell struct {
 	name        string
 	aggregation medium.Aggregation
+	cwMin, rts  int
 }
 
-var cells = []cell{
-	{"A-MPDUs of 1 ms (as p4-fig18)", medium.Aggregation{Bytes: 1 << 20, AirtimeNs: 1e6}},
-	{"A-MPDUs of 4 ms", medium.Aggregation{Bytes: 1 << 20, AirtimeNs: 4e6}},
-	{"A-MPDUs of 64 frames", medium.Aggregation{Bytes: 1 << 20}},
-}
+var (
+	short = medium.Aggregation{Bytes: 1 << 20, AirtimeNs: 1e6}
+	long  = medium.Aggregation{Bytes: 1 << 20, AirtimeNs: 4e6}
+	cells = []cell{
+		{"A-MPDUs of 1 ms (as p4-fig18)", short, 0, 0},
+		{"A-MPDUs of 1 ms, CWmin 31", short, 31, 0},
+		{"A-MPDUs of 1 ms, RTS", short, 0, 2347},
+		{"A-MPDUs of 1 ms, RTS and CWmin 31", short, 31, 2347},
+		{"A-MPDUs of 4 ms", long, 0, 0},
+		{"A-MPDUs of 64 frames", medium.Aggregation{Bytes: 1 << 20}, 0, 0},
+	}
+)
 
 // objectives are the points of the curve. The first one is without agents.
 var objectives = []struct {
@@ -69,6 +77,7 @@ func (c *cell) measure(seeds int, alpha, index float64, agents bool) (p point, e
 	for seed := range seeds {
 		s := simulate.Scenario{
 			Seed: uint64(seed + 1), Delay: time.Millisecond, Aggregation: c.aggregation,
+			CWMin: c.cwMin, RTSBytes: c.rts,
 			Stations: []simulate.ScenarioStation{
 				station(80, 1, 433.3), station(80, 2, 866.7), station(20, 1, 65), station(20, 1, 65),
 			},
