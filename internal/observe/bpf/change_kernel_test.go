@@ -25,7 +25,7 @@ func TestWindowsCloseAndOpen(t *testing.T) {
 	}
 	const size = 40_000
 	write(t, client, size)
-	obs.await(5*time.Second, "the server to say that its window is closed", func(r *recording) bool {
+	obs.await(time.Minute, "the server to say that its window is closed", func(r *recording) bool {
 		f, ok := r.find(server.LocalAddr(), server.RemoteAddr())
 		return ok && len(r.of(f.ID, tcp.EventLocalZeroWindow)) > 0
 	})

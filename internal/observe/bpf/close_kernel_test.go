@@ -37,7 +37,7 @@ func linger0(t *testing.T, c *net.TCPConn) {
 // state waits until a socket has a state.
 func state(t *testing.T, c *net.TCPConn, want tcp.State) {
 	t.Helper()
-	testnet.Eventually(t, 5*time.Second, "the state "+want.String(),
+	testnet.Eventually(t, time.Minute, "the state "+want.String(),
 		func() bool { return tcp.State(testnet.Info(t, c).State) == want })
 }
 
@@ -70,7 +70,7 @@ var endings = []ending{
 		end: func(t *testing.T, _ *testnet.Network, client, server *net.TCPConn) {
 			before := testnet.Info(t, server).Bytes_received
 			write(t, client, 100)
-			testnet.Eventually(t, 5*time.Second, "the data to arrive",
+			testnet.Eventually(t, time.Minute, "the data to arrive",
 				func() bool { return testnet.Info(t, server).Bytes_received == before+100 })
 			server.Close()
 		},
@@ -119,7 +119,7 @@ func TestEachEndHasItsReason(t *testing.T) {
 			send(t, client, server, 1000)
 			c.end(t, n, client, server)
 			clientAddrs := [2]net.Addr{client.LocalAddr(), client.RemoteAddr()}
-			obs.await(5*time.Second, "the client's end", func(r *recording) bool {
+			obs.await(time.Minute, "the client's end", func(r *recording) bool {
 				f, ok := r.find(clientAddrs[0], clientAddrs[1])
 				return ok && len(r.of(f.ID, tcp.EventClose)) > 0
 			})
@@ -231,7 +231,7 @@ func TestAttemptsThatFail(t *testing.T) {
 				t.Fatal(err)
 			}
 			again := int(counters(t, n.Client)["TCPSynRetrans"] - before)
-			obs.await(10*time.Second, "the end", func(r *recording) bool {
+			obs.await(time.Minute, "the end", func(r *recording) bool {
 				return len(ofKind(r.events[1], tcp.EventClose)) > 0
 			})
 			obs.check(func(t *testing.T, r *recording) {

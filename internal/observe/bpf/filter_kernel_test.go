@@ -131,7 +131,7 @@ func TestFiltersLetThroughExactlyTheirFlows(t *testing.T) {
 			exchange()
 			exchange()
 			if f.PIDs != nil {
-				obs.await(10*time.Second, "the owners", func(r *recording) bool {
+				obs.await(time.Minute, "the owners", func(r *recording) bool {
 					exchange()
 					return len(named(r, n, ends)) >= len(want)
 				})

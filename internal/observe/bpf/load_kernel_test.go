@@ -114,7 +114,7 @@ func TestFlowsAreAnnouncedLaterWhenTheBufferWasFull(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			testnet.Eventually(t, 5*time.Second, "room in the buffer", func() bool {
+			testnet.Eventually(t, time.Minute, "room in the buffer", func() bool {
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				return len(r.samples) > 0
@@ -268,7 +268,7 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 		// A link holds its program, so links are gone when programs are. The kernel frees after a
 		// grace period, and the library unmaps the programs' variables when the garbage collector
 		// finds them.
-		testnet.Eventually(t, 5*time.Second, string(form)+" to leave nothing", func() bool {
+		testnet.Eventually(t, time.Minute, string(form)+" to leave nothing", func() bool {
 			runtime.GC()
 			for _, id := range programs {
 				if p, err := ebpf.NewProgramFromID(id); err == nil {

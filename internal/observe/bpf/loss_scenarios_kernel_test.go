@@ -403,7 +403,7 @@ func writeWindow(t *testing.T, n *testnet.Network, client *net.TCPConn) {
 	t.Helper()
 	before := n.Client.Out.Counts().Data
 	write(t, client, 10*mss)
-	testnet.Eventually(t, 5*time.Second, "the segments to be on the way",
+	testnet.Eventually(t, time.Minute, "the segments to be on the way",
 		func() bool { return n.Client.Out.Counts().Data == before+10 })
 }
 

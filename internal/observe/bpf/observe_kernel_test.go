@@ -320,7 +320,7 @@ func send(t *testing.T, from, to net.Conn, n int64) {
 func quiet(t *testing.T, conns ...*net.TCPConn) {
 	t.Helper()
 	for _, c := range conns {
-		testnet.Eventually(t, 5*time.Second, "all data to be acknowledged", func() bool {
+		testnet.Eventually(t, time.Minute, "all data to be acknowledged", func() bool {
 			i := testnet.Info(t, c)
 			return i.Unacked == 0 && i.Notsent_bytes == 0
 		})

@@ -42,7 +42,7 @@ func cgroupFolder(t *testing.T) (outer, inner string) {
 	}
 	t.Cleanup(func() {
 		// A cgroup stays busy until its last process has been reaped.
-		testnet.Eventually(t, 5*time.Second, "the cgroups to be empty", func() bool {
+		testnet.Eventually(t, time.Minute, "the cgroups to be empty", func() bool {
 			_ = os.Remove(inner)
 			return os.Remove(outer) == nil
 		})
@@ -105,7 +105,7 @@ func TestOwners(t *testing.T) {
 		}
 		return nil
 	}
-	obs.await(10*time.Second, "every owner to be found", func(r *recording) bool {
+	obs.await(time.Minute, "every owner to be found", func(r *recording) bool {
 		for _, f := range r.flows {
 			if f.PID == 0 || f.Inode == 0 {
 				return false
@@ -177,7 +177,7 @@ func TestIdleConnectionsAreKnownFromTheStart(t *testing.T) {
 		_, b := r.find(server.LocalAddr(), server.RemoteAddr())
 		return a && b
 	}
-	obs.await(5*time.Second, "both ends", both)
+	obs.await(time.Minute, "both ends", both)
 	obs.check(func(t *testing.T, r *recording) {
 		for _, c := range []net.Conn{client, server} {
 			f := r.flow(t, c)

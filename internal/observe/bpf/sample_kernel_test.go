@@ -206,7 +206,7 @@ func TestMemoryAgreesWithTheSocket(t *testing.T) {
 	write(t, client, 1)
 	quiet(t, client)
 	write(t, client, 100_000)
-	testnet.Eventually(t, 5*time.Second, "the server to close its window",
+	testnet.Eventually(t, time.Minute, "the server to close its window",
 		func() bool { return testnet.Info(t, client).Snd_wnd == 0 })
 	timersEnd(t, client)
 	unsent := memoryOf(t, client)
@@ -280,7 +280,7 @@ func agreesWhileNothingArrives(t *testing.T) bool {
 		delete(want, f) // they run on
 	}
 	write(t, server, 1)
-	testnet.Eventually(t, 5*time.Second, "the server's segment to arrive",
+	testnet.Eventually(t, time.Minute, "the server's segment to arrive",
 		func() bool { return testnet.Info(t, client).Bytes_received == 1 })
 	obs.stop()
 	left := testnet.Info(t, client).Total_retrans == uint32(want[tcp.RetransmitsPackets])

@@ -145,7 +145,7 @@ func TestServersThatNeverReadAreFoundByTheirProcess(t *testing.T) {
 				takeBanners(t, n.Client, to, count, c.reset)
 			}
 			server.inodes()
-			obs.await(10*time.Second, "every connection", func(r *recording) bool { return len(r.flows) == count })
+			obs.await(time.Minute, "every connection", func(r *recording) bool { return len(r.flows) == count })
 			obs.check(func(t *testing.T, r *recording) {
 				if len(r.flows) != count || r.loss.Unowned != 0 {
 					t.Errorf("%d flows and %d without an owner, want %d and none", len(r.flows), r.loss.Unowned, count)
@@ -187,7 +187,7 @@ func TestWorkersAreToldApart(t *testing.T) {
 		NetNS: []uint32{n.Server.NetNS}, PIDs: []uint32{workers[0].pid()},
 	}})
 	takeBanners(t, n.Client, to, count, false)
-	everyone.await(10*time.Second, "every connection", func(r *recording) bool { return len(r.flows) == count })
+	everyone.await(time.Minute, "every connection", func(r *recording) bool { return len(r.flows) == count })
 	ofFirst := 0
 	everyone.check(func(t *testing.T, r *recording) {
 		ofFirst = 0
@@ -230,7 +230,7 @@ func TestFlowsThatEndWithoutAnOwnerAreCounted(t *testing.T) {
 			linger0(t, c)
 		}
 	}
-	obs.await(10*time.Second, "the ends", func(r *recording) bool { return r.loss.Unowned >= ended })
+	obs.await(time.Minute, "the ends", func(r *recording) bool { return r.loss.Unowned >= ended })
 	obs.check(func(t *testing.T, r *recording) {
 		if len(r.flows) != 0 || r.loss.Unowned != ended+open {
 			t.Errorf("%d flows, %d without an owner, want 0 and %d", len(r.flows), r.loss.Unowned, ended+open)
@@ -276,7 +276,7 @@ func TestSubflowsOfMPTCPBelongToTheProcess(t *testing.T) {
 		return sum
 	}
 	for name, obs := range map[string]*observation{"all": all, "by process": byProcess} {
-		obs.await(10*time.Second, "both subflows", func(r *recording) bool {
+		obs.await(time.Minute, "both subflows", func(r *recording) bool {
 			return len(r.flows) == 2 && acked(r) > 2_900_000
 		})
 		obs.check(func(t *testing.T, r *recording) {

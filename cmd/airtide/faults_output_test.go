@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// TestOutputsThatAreClosedOrFull runs the verbs that end by themselves and do not need root.
+func TestOutputsThatAreClosedOrFull(t *testing.T) {
+	files := faultFiles(t)
+	eachVerb(t, func(t *testing.T, _ *cobra.Command, path []string, row faultRow) {
+		if row.root == "" && !row.runs {
+			wantQuietEnd(t, files(row.whole(path)))
+		}
+	})
+}
+
+// wantQuietEnd runs airtide without a reader of its output, and into a full device.
+func wantQuietEnd(t *testing.T, args []string) {
+	t.Helper()
+	into := func(to *os.File) (stderr string, status int) {
+		defer to.Close()
+		var errOut bytes.Buffer
+		cmd := airtide(args...)
+		cmd.Stdout = to
+		cmd.Stderr = &errOut
+		_ = cmd.Run()
+		return errOut.String(), cmd.ProcessState.ExitCode()
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	if stderr, status := into(write); status != 0 || stderr != "" {
+		t.Errorf("airtide %q without a reader: status %d, %q", args, status, stderr)
+	}
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, status := into(full)
+	wantClean(t, stderr)
+	if status != statusFailed || strings.Count(stderr, "\n") != 1 ||
+		!strings.Contains(stderr, "no space left on device") {
+		t.Errorf("airtide %q into a full device: status %d, %q", args, status, stderr)
+	}
+}
+
+// TestNoOutputObeysAnArgument gives control characters as each argument and each text of a flag.
+func TestNoOutputObeysAnArgument(t *testing.T) {
+	files, dir := faultFiles(t), openDir(t)
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const hostile = "\x1b]0;owned\a\x1b[2J\r\u009b31m\u202e"
+	eachVerb(t, func(t *testing.T, verb *cobra.Command, path []string, row faultRow) {
+		var calls [][]string
+		for i := range row.call {
+			call := files(row.whole(path))
+			call[len(path)+i] = hostile
+			calls = append(calls, call)
+		}
+		verb.Flags().VisitAll(func(f *pflag.Flag) {
+			if strings.HasPrefix(f.Value.Type(), "string") && (!row.runs || len(row.flags) > 0) {
+				calls = append(calls, files(row.whole(path, "--"+f.Name+"="+hostile)))
+			}
+		})
+		for _, args := range calls {
+			cmd := asNobody(airtide(args...))
+			cmd.Dir = dir
+			stdout, stderr, status := runCmd(t, cmd)
+			wantClean(t, stdout, stderr)
+			if status < 0 || status > statusMisuse || t.Failed() {
+				t.Fatalf("airtide %q: status %d, %q", args, status, stderr)
+			}
+		}
+	})
+}
+
+// checkedOutput keeps the beginning of an output and the first control character in it.
+type checkedOutput struct {
+	begin   []byte
+	bytes   int64
+	control string
+}
+
+func (o *checkedOutput) Write(p []byte) (int, error) {
+	o.bytes += int64(len(p))
+	o.begin = append(o.begin, p[:min(len(p), max(0, 4096-len(o.begin)))]...)
+	at := bytes.IndexFunc(p, func(r rune) bool {
+		return r != '\n' && r != '\t' && (unicode.IsControl(r) || r == '\u202e')
+	})
+	if at >= 0 && o.control == "" {
+		o.control = fmt.Sprintf("%q", p[max(0, at-60):min(len(p), at+60)])
+	}
+	return len(p), nil
+}
