@@ -9,7 +9,7 @@
 #include "record.h"
 #include "ring.h"
 
-enum verdict {
+enum mon_verdict {
 	VERDICT_NEW, /* not announced yet: the ring was full */
 	VERDICT_UNDECIDED, /* the filter needs the owner, who is not known yet */
 	VERDICT_ACCEPT,
@@ -24,10 +24,10 @@ struct flow_state {
 	u64 inode; /* of the socket, 0 until it is known */
 	u32 pid; /* owner, 0 until it is known */
 	u32 held; /* hooks that wrote records while undecided */
-	u8 verdict; /* enum verdict */
+	u8 verdict; /* enum mon_verdict */
 	u8 inherited; /* was open when first seen */
 	u8 opened; /* the open event has been sent */
-	u8 reason; /* enum reason of the end, as far as it is known */
+	u8 reason; /* enum mon_reason of the end, as far as it is known */
 	u8 announce; /* owner or inode has changed since the last announcement */
 	u8 announced; /* a flow record has been sent */
 	/* As the last sample or event saw them, to find events by difference. */
@@ -85,7 +85,7 @@ struct {
 	__type(value, struct owner);
 } owners SEC(".maps");
 
-enum unfollowed {
+enum mon_unfollowed {
 	UNFOLLOWED_REJECTED = 1, /* the filter is not asked again */
 	UNFOLLOWED_NO_ROOM, /* counted; followed when there is room again */
 };

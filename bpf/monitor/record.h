@@ -10,14 +10,14 @@
 #ifndef AIRTIDE_RECORD_H
 #define AIRTIDE_RECORD_H
 
-enum record_kind {
+enum mon_record_kind {
 	RECORD_SAMPLE = 1,
 	RECORD_FLOW = 2,
 	RECORD_EVENT = 3,
 };
 
 /* Numbers equal tcp.EventKind; a test holds them together. */
-enum event_kind {
+enum mon_event_kind {
 	EVENT_OPEN = 1,
 	EVENT_CLOSE = 2,
 	EVENT_STATE = 3,
@@ -39,7 +39,7 @@ enum event_kind {
 };
 
 /* Numbers equal tcp.Cause. */
-enum cause {
+enum mon_cause {
 	CAUSE_NONE,
 	CAUSE_FAST,
 	CAUSE_RTO,
@@ -51,7 +51,7 @@ enum cause {
 };
 
 /* Numbers equal tcp.Reason. */
-enum reason {
+enum mon_reason {
 	REASON_NONE,
 	REASON_LOCAL_FIN,
 	REASON_REMOTE_FIN,
@@ -68,7 +68,7 @@ enum reason {
 	REASON_DEVICE_REFUSED,
 };
 
-enum sample_flags {
+enum mon_sample_flags {
 	SAMPLE_PACKET = 1, /* a segment arrived: the packet fields are valid */
 	SAMPLE_CC = 2, /* cc[] holds icsk_ca_priv */
 	SAMPLE_CWND_LIMITED = 4,
@@ -78,126 +78,125 @@ enum sample_flags {
 #define CC_WORDS 13 /* ICSK_CA_PRIV_SIZE is 104 bytes (include/net/inet_connection_sock.h) */
 
 struct sample_record {
-	__u8 kind;
-	__u8 flags;
-	__u8 ca_state;
-	__u8 state;
-	__u8 tcp_flags;
-	__u8 sack_blocks;
-	__u8 backoff;
-	__u8 chrono_type;
-	__u64 flow;
-	__u64 time_ns;
-	__u64 bytes_acked;
-	__u64 bytes_received;
-	__u64 bytes_retrans;
-	__u64 pacing_rate;
-	__u32 jiffies;
-	__u32 ack;
-	__u32 seq;
-	__u32 payload;
-	__u32 peer_window;
-	__u32 cwnd;
-	__u32 ssthresh;
-	__u32 packets_out;
-	__u32 lost_out;
-	__u32 sacked_out;
-	__u32 retrans_out;
-	__u32 reordering;
-	__u32 mss;
-	__u32 srtt;
-	__u32 mdev;
-	__u32 rtt;
-	__u32 min_rtt;
-	__u32 receiver_rtt;
-	__u32 rto;
-	__u32 snd_wnd;
-	__u32 rcv_wnd;
-	__u32 snd_una;
-	__u32 snd_nxt;
-	__u32 write_seq;
-	__u32 rcv_nxt;
-	__u32 copied_seq;
-	__u32 backlog;
-	__u32 sndbuf;
-	__u32 rcvbuf;
-	__u32 wmem_queued;
-	__u32 wmem_alloc;
-	__u32 rmem_alloc;
-	__u32 forward_alloc;
-	__u32 out_of_order;
-	__u32 delivered;
-	__u32 delivered_ce;
-	__u32 lost;
-	__u32 total_retrans;
-	__u32 dsack_dups;
-	__u32 reord_seen;
-	__u32 rate_delivered;
-	__u32 rate_interval_us;
-	__u32 chrono_stat[3];
-	__u32 chrono_start;
+	__u8 kind; /* RECORD_SAMPLE */
+	__u8 flags; /* enum mon_sample_flags */
+	__u8 ca_state; /* icsk_ca_state: 0 open .. 4 loss */
+	__u8 state; /* TCP state, 1 established */
+	__u8 tcp_flags; /* of the segment, as in its header */
+	__u8 sack_blocks; /* in the segment */
+	__u8 backoff; /* doublings of the RTO */
+	__u8 chrono_type; /* present limit: enum tcp_chrono */
+	__u64 flow; /* number of the flow */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 bytes_acked; /* bytes of the stream */
+	__u64 bytes_received; /* bytes of the stream */
+	__u64 bytes_retrans; /* bytes sent again */
+	__u64 pacing_rate; /* bytes per second */
+	__u32 jiffies; /* the clock of chrono_start */
+	__u32 ack; /* of the segment, raw */
+	__u32 seq; /* of the segment, raw */
+	__u32 payload; /* bytes of the segment */
+	__u32 peer_window; /* bytes, scaled, in the segment */
+	__u32 cwnd; /* packets */
+	__u32 ssthresh; /* packets */
+	__u32 packets_out; /* packets sent and not acknowledged */
+	__u32 lost_out; /* packets marked lost */
+	__u32 sacked_out; /* packets acknowledged by SACK */
+	__u32 retrans_out; /* packets sent again and not acknowledged */
+	__u32 reordering; /* packets */
+	__u32 mss; /* bytes: mss_cache */
+	__u32 srtt; /* 1/8 us */
+	__u32 mdev; /* 1/4 us */
+	__u32 rtt; /* us, latest; 0 without one */
+	__u32 min_rtt; /* us */
+	__u32 receiver_rtt; /* 1/8 us */
+	__u32 rto; /* jiffies */
+	__u32 snd_wnd; /* bytes */
+	__u32 rcv_wnd; /* bytes */
+	__u32 snd_una; /* raw sequence number */
+	__u32 snd_nxt; /* raw sequence number */
+	__u32 write_seq; /* raw: end of what was written */
+	__u32 rcv_nxt; /* raw sequence number */
+	__u32 copied_seq; /* raw: end of what was read */
+	__u32 backlog; /* bytes */
+	__u32 sndbuf; /* bytes */
+	__u32 rcvbuf; /* bytes */
+	__u32 wmem_queued; /* bytes in the send queue */
+	__u32 wmem_alloc; /* bytes in the device queue */
+	__u32 rmem_alloc; /* bytes in the receive queue */
+	__u32 forward_alloc; /* bytes reserved */
+	__u32 out_of_order; /* packets received out of order */
+	__u32 delivered; /* packets */
+	__u32 delivered_ce; /* packets with CE */
+	__u32 lost; /* packets ever marked lost */
+	__u32 total_retrans; /* packets sent again */
+	__u32 dsack_dups; /* duplicates that DSACK told of */
+	__u32 reord_seen; /* reorderings */
+	__u32 rate_delivered; /* packets of the last rate sample */
+	__u32 rate_interval_us; /* us of the last rate sample */
+	__u32 chrono_stat[3]; /* jiffies busy, limited by rwnd, by sndbuf */
+	__u32 chrono_start; /* jiffies: start of the present one */
 	__u64 cc[CC_WORDS]; /* as far as user space can read it: the slots end there */
 };
 
-enum flow_flags {
+enum mon_flow_flags {
 	FLOW_INHERITED = 1, /* already established when first seen */
 	FLOW_UNDECIDED = 2, /* passes but for the owner, which is not known yet: user space holds its records */
 	FLOW_REJECTED = 4, /* was undecided and does not pass, or is gone: nothing more will come */
 };
 
 /* Says who a flow is; sent at first sight, and again when the owner or inode becomes known.
- * time_ns is when the flow was first seen: of a connection opened by this host the time of
- * connect(). */
+ * first_ns of a connection that this host opened is the time of connect(). */
 struct flow_record {
-	__u8 kind;
-	__u8 flags;
-	__u16 family;
-	__u32 netns;
-	__u64 flow;
-	__u64 time_ns;
-	__u64 first_ns;
+	__u8 kind; /* RECORD_FLOW */
+	__u8 flags; /* enum mon_flow_flags */
+	__u16 family; /* AF_INET or AF_INET6 */
+	__u32 netns; /* inode of the network namespace */
+	__u64 flow; /* number of the flow */
+	__u64 time_ns; /* CLOCK_MONOTONIC of this record */
+	__u64 first_ns; /* CLOCK_MONOTONIC of the first sight */
 	__u8 local[16]; /* IPv4 in the first four bytes when family is AF_INET */
-	__u8 remote[16];
-	__u16 local_port;
-	__u16 remote_port;
-	__u32 pid;
-	__u64 cgroup;
-	__u64 inode;
-	char comm[16];
-	char cc[16];
+	__u8 remote[16]; /* like local */
+	__u16 local_port; /* host byte order */
+	__u16 remote_port; /* host byte order */
+	__u32 pid; /* 0 while unknown */
+	__u64 cgroup; /* ID of the cgroup (v2) */
+	__u64 inode; /* of the socket, 0 while unknown */
+	char comm[16]; /* name of the process */
+	char cc[16]; /* congestion control */
 };
 
 #define MAX_BLOCKS 4
 
 struct event_record {
-	__u8 kind;
-	__u8 event;
-	__u8 code;
-	__u8 cause;
-	__u8 reason;
-	__u8 from;
-	__u8 to;
-	__u8 ca_state;
-	__u64 flow;
-	__u64 time_ns;
-	__u8 blocks;
-	__u8 from_sample;
-	__u16 cpu;
-	__u32 cwnd;
+	__u8 kind; /* RECORD_EVENT */
+	__u8 event; /* enum mon_event_kind */
+	__u8 code; /* tcp.ErrorCode */
+	__u8 cause; /* enum mon_cause */
+	__u8 reason; /* enum mon_reason */
+	__u8 from; /* state before: TCP state or ca_state */
+	__u8 to; /* state after */
+	__u8 ca_state; /* icsk_ca_state */
+	__u64 flow; /* number of the flow */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u8 blocks; /* number of SACK blocks */
+	__u8 from_sample; /* 1 if found by comparing, at a segment */
+	__u16 cpu; /* number of the processor */
+	__u32 cwnd; /* packets */
 	__u64 bytes_acked; /* with snd_una: the origin of stream offsets */
-	__u64 bytes_received;
-	__u32 snd_una;
-	__u32 rcv_nxt;
-	__u32 ssthresh;
-	__u32 in_flight;
-	__u32 seq;
-	__u32 end_seq;
-	__s64 value;
-	__u32 sack[2 * MAX_BLOCKS]; /* start, end of each block */
-	char text[16];
+	__u64 bytes_received; /* with rcv_nxt: the origin of offsets received */
+	__u32 snd_una; /* raw sequence number */
+	__u32 rcv_nxt; /* raw sequence number */
+	__u32 ssthresh; /* packets */
+	__u32 in_flight; /* packets */
+	__u32 seq; /* raw: begin of the segment sent again */
+	__u32 end_seq; /* raw: its end */
+	__s64 value; /* unit depends on the event: tcp.Event.Value */
+	__u32 sack[2 * MAX_BLOCKS]; /* start, end of each block, raw */
+	char text[16]; /* EVENT_CC_CHANGE: the new congestion control */
 };
 
-enum counter {
+enum mon_counter {
 	COUNTER_LOST, /* ring full */
 	COUNTER_UNTRACKED, /* table of flows full */
 	COUNTER_UNOWNED, /* ended before their owner was known, with a filter by process */
@@ -205,7 +204,7 @@ enum counter {
 };
 
 /* How deep hooks nest on a processor; one level to spare. See ring.h. */
-enum ring_limits {
+enum mon_ring_limits {
 	RING_LEVELS = 3,
 };
 

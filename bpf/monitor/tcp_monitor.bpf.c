@@ -348,15 +348,15 @@ int jiffies_now(void *ctx)
 
 /* Keeps the types in the BTF, from which the Go types and constants are generated. */
 const struct sample_record *unused_sample_record __attribute__((unused));
-const enum ring_limits *unused_ring_limits __attribute__((unused));
+const enum mon_ring_limits *unused_ring_limits __attribute__((unused));
 const struct ring_control *unused_ring_control __attribute__((unused));
 const struct flow_record *unused_flow_record __attribute__((unused));
 const struct owner *unused_owner __attribute__((unused));
 const struct event_record *unused_event_record __attribute__((unused));
-const enum record_kind *unused_record_kind __attribute__((unused));
-const enum sample_flags *unused_sample_flags __attribute__((unused));
-const enum flow_flags *unused_flow_flags __attribute__((unused));
-const enum event_kind *unused_event_kind __attribute__((unused));
-const enum cause *unused_cause __attribute__((unused));
-const enum reason *unused_reason __attribute__((unused));
-const enum counter *unused_counter __attribute__((unused));
+const enum mon_record_kind *unused_record_kind __attribute__((unused));
+const enum mon_sample_flags *unused_sample_flags __attribute__((unused));
+const enum mon_flow_flags *unused_flow_flags __attribute__((unused));
+const enum mon_event_kind *unused_event_kind __attribute__((unused));
+const enum mon_cause *unused_cause __attribute__((unused));
+const enum mon_reason *unused_reason __attribute__((unused));
+const enum mon_counter *unused_counter __attribute__((unused));

@@ -180,7 +180,7 @@ func (t *flowTable) takeHeld(f *flow) [][]byte {
 
 // kernelFlow is the flow id of a sample or event record.
 func kernelFlow(raw []byte) uint64 {
-	if raw[0] == uint8(monitorRecordKindRECORD_EVENT) {
+	if raw[0] == uint8(monitorMonRecordKindRECORD_EVENT) {
 		return binary.NativeEndian.Uint64(raw[eventFlowOffset:])
 	}
 	return binary.NativeEndian.Uint64(raw[sampleFlowOffset:])

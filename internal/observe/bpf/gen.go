@@ -1,3 +1,3 @@
 package bpf
 
-//go:generate go run github.com/cilium/ebpf/cmd/bpf2go@v0.22.0 -target bpfel -go-package bpf -output-stem monitor -type sample_record -type flow_record -type event_record -type event_kind -type cause -type reason -type counter -type record_kind -type sample_flags -type flow_flags -type ring_control -type ring_limits -type owner monitor ../../../bpf/monitor/tcp_monitor.bpf.c -- -O2 -mcpu=v3 -Wall -Werror -I../../../bpf/include
+//go:generate go run github.com/cilium/ebpf/cmd/bpf2go@v0.22.0 -target bpfel -go-package bpf -output-stem monitor -type sample_record -type flow_record -type event_record -type mon_event_kind -type mon_cause -type mon_reason -type mon_counter -type mon_record_kind -type mon_sample_flags -type mon_flow_flags -type ring_control -type mon_ring_limits -type owner monitor ../../../bpf/monitor/tcp_monitor.bpf.c -- -O2 -mcpu=v3 -Wall -Werror -I../../../bpf/include

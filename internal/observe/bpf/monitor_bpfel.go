@@ -13,19 +13,6 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-type monitorCause uint32
-
-const (
-	monitorCauseCAUSE_NONE         monitorCause = 0
-	monitorCauseCAUSE_FAST         monitorCause = 1
-	monitorCauseCAUSE_RTO          monitorCause = 2
-	monitorCauseCAUSE_RTO_RECOVERY monitorCause = 3
-	monitorCauseCAUSE_TLP          monitorCause = 4
-	monitorCauseCAUSE_RACK_TIMER   monitorCause = 5
-	monitorCauseCAUSE_SYN          monitorCause = 6
-	monitorCauseCAUSE_OTHER        monitorCause = 7
-)
-
 type monitorCcName struct {
 	_    structs.HostLayout
 	Name [16]int8
@@ -35,38 +22,6 @@ type monitorCommKey struct {
 	_    structs.HostLayout
 	Comm [16]int8
 }
-
-type monitorCounter uint32
-
-const (
-	monitorCounterCOUNTER_LOST      monitorCounter = 0
-	monitorCounterCOUNTER_UNTRACKED monitorCounter = 1
-	monitorCounterCOUNTER_UNOWNED   monitorCounter = 2
-	monitorCounterCOUNTERS          monitorCounter = 3
-)
-
-type monitorEventKind uint32
-
-const (
-	monitorEventKindEVENT_OPEN              monitorEventKind = 1
-	monitorEventKindEVENT_CLOSE             monitorEventKind = 2
-	monitorEventKindEVENT_STATE             monitorEventKind = 3
-	monitorEventKindEVENT_CA_STATE          monitorEventKind = 4
-	monitorEventKindEVENT_REORDERING        monitorEventKind = 5
-	monitorEventKindEVENT_LOCAL_CONGESTION  monitorEventKind = 6
-	monitorEventKindEVENT_DUP_ACK           monitorEventKind = 7
-	monitorEventKindEVENT_SACK              monitorEventKind = 8
-	monitorEventKindEVENT_DSACK             monitorEventKind = 9
-	monitorEventKindEVENT_TIMEOUT           monitorEventKind = 10
-	monitorEventKindEVENT_RETRANSMIT        monitorEventKind = 11
-	monitorEventKindEVENT_UNDO              monitorEventKind = 12
-	monitorEventKindEVENT_ECN_ECHO          monitorEventKind = 13
-	monitorEventKindEVENT_ZERO_WINDOW       monitorEventKind = 14
-	monitorEventKindEVENT_WINDOW_OPEN       monitorEventKind = 15
-	monitorEventKindEVENT_LOCAL_ZERO_WINDOW monitorEventKind = 16
-	monitorEventKindEVENT_CC_CHANGE         monitorEventKind = 17
-	monitorEventKindEVENT_TLP_LOSS          monitorEventKind = 18
-)
 
 type monitorEventRecord struct {
 	_             structs.HostLayout
@@ -96,14 +51,6 @@ type monitorEventRecord struct {
 	Sack          [8]uint32
 	Text          [16]int8
 }
-
-type monitorFlowFlags uint32
-
-const (
-	monitorFlowFlagsFLOW_INHERITED monitorFlowFlags = 1
-	monitorFlowFlagsFLOW_UNDECIDED monitorFlowFlags = 2
-	monitorFlowFlagsFLOW_REJECTED  monitorFlowFlags = 4
-)
 
 type monitorFlowRecord struct {
 	_          structs.HostLayout
@@ -167,6 +114,101 @@ type monitorFlowState struct {
 	_               [4]byte
 }
 
+type monitorMonCause uint32
+
+const (
+	monitorMonCauseCAUSE_NONE         monitorMonCause = 0
+	monitorMonCauseCAUSE_FAST         monitorMonCause = 1
+	monitorMonCauseCAUSE_RTO          monitorMonCause = 2
+	monitorMonCauseCAUSE_RTO_RECOVERY monitorMonCause = 3
+	monitorMonCauseCAUSE_TLP          monitorMonCause = 4
+	monitorMonCauseCAUSE_RACK_TIMER   monitorMonCause = 5
+	monitorMonCauseCAUSE_SYN          monitorMonCause = 6
+	monitorMonCauseCAUSE_OTHER        monitorMonCause = 7
+)
+
+type monitorMonCounter uint32
+
+const (
+	monitorMonCounterCOUNTER_LOST      monitorMonCounter = 0
+	monitorMonCounterCOUNTER_UNTRACKED monitorMonCounter = 1
+	monitorMonCounterCOUNTER_UNOWNED   monitorMonCounter = 2
+	monitorMonCounterCOUNTERS          monitorMonCounter = 3
+)
+
+type monitorMonEventKind uint32
+
+const (
+	monitorMonEventKindEVENT_OPEN              monitorMonEventKind = 1
+	monitorMonEventKindEVENT_CLOSE             monitorMonEventKind = 2
+	monitorMonEventKindEVENT_STATE             monitorMonEventKind = 3
+	monitorMonEventKindEVENT_CA_STATE          monitorMonEventKind = 4
+	monitorMonEventKindEVENT_REORDERING        monitorMonEventKind = 5
+	monitorMonEventKindEVENT_LOCAL_CONGESTION  monitorMonEventKind = 6
+	monitorMonEventKindEVENT_DUP_ACK           monitorMonEventKind = 7
+	monitorMonEventKindEVENT_SACK              monitorMonEventKind = 8
+	monitorMonEventKindEVENT_DSACK             monitorMonEventKind = 9
+	monitorMonEventKindEVENT_TIMEOUT           monitorMonEventKind = 10
+	monitorMonEventKindEVENT_RETRANSMIT        monitorMonEventKind = 11
+	monitorMonEventKindEVENT_UNDO              monitorMonEventKind = 12
+	monitorMonEventKindEVENT_ECN_ECHO          monitorMonEventKind = 13
+	monitorMonEventKindEVENT_ZERO_WINDOW       monitorMonEventKind = 14
+	monitorMonEventKindEVENT_WINDOW_OPEN       monitorMonEventKind = 15
+	monitorMonEventKindEVENT_LOCAL_ZERO_WINDOW monitorMonEventKind = 16
+	monitorMonEventKindEVENT_CC_CHANGE         monitorMonEventKind = 17
+	monitorMonEventKindEVENT_TLP_LOSS          monitorMonEventKind = 18
+)
+
+type monitorMonFlowFlags uint32
+
+const (
+	monitorMonFlowFlagsFLOW_INHERITED monitorMonFlowFlags = 1
+	monitorMonFlowFlagsFLOW_UNDECIDED monitorMonFlowFlags = 2
+	monitorMonFlowFlagsFLOW_REJECTED  monitorMonFlowFlags = 4
+)
+
+type monitorMonReason uint32
+
+const (
+	monitorMonReasonREASON_NONE           monitorMonReason = 0
+	monitorMonReasonREASON_LOCAL_FIN      monitorMonReason = 1
+	monitorMonReasonREASON_REMOTE_FIN     monitorMonReason = 2
+	monitorMonReasonREASON_RESET_RECEIVED monitorMonReason = 3
+	monitorMonReasonREASON_RESET_SENT     monitorMonReason = 4
+	monitorMonReasonREASON_TIMED_OUT      monitorMonReason = 5
+	monitorMonReasonREASON_REFUSED        monitorMonReason = 6
+	monitorMonReasonREASON_UNREACHABLE    monitorMonReason = 7
+	monitorMonReasonREASON_ABORTED        monitorMonReason = 8
+	monitorMonReasonREASON_UNDO_TIMESTAMP monitorMonReason = 9
+	monitorMonReasonREASON_UNDO_DSACK     monitorMonReason = 10
+	monitorMonReasonREASON_STILL_OPEN     monitorMonReason = 11
+	monitorMonReasonREASON_UNKNOWN        monitorMonReason = 12
+	monitorMonReasonREASON_DEVICE_REFUSED monitorMonReason = 13
+)
+
+type monitorMonRecordKind uint32
+
+const (
+	monitorMonRecordKindRECORD_SAMPLE monitorMonRecordKind = 1
+	monitorMonRecordKindRECORD_FLOW   monitorMonRecordKind = 2
+	monitorMonRecordKindRECORD_EVENT  monitorMonRecordKind = 3
+)
+
+type monitorMonRingLimits uint32
+
+const (
+	monitorMonRingLimitsRING_LEVELS monitorMonRingLimits = 3
+)
+
+type monitorMonSampleFlags uint32
+
+const (
+	monitorMonSampleFlagsSAMPLE_PACKET       monitorMonSampleFlags = 1
+	monitorMonSampleFlagsSAMPLE_CC           monitorMonSampleFlags = 2
+	monitorMonSampleFlagsSAMPLE_CWND_LIMITED monitorMonSampleFlags = 4
+	monitorMonSampleFlagsSAMPLE_APP_LIMITED  monitorMonSampleFlags = 8
+)
+
 type monitorOptions struct {
 	_     structs.HostLayout
 	Bytes [48]uint8
@@ -184,33 +226,6 @@ type monitorPrefix struct {
 	Mask [4]uint32
 }
 
-type monitorReason uint32
-
-const (
-	monitorReasonREASON_NONE           monitorReason = 0
-	monitorReasonREASON_LOCAL_FIN      monitorReason = 1
-	monitorReasonREASON_REMOTE_FIN     monitorReason = 2
-	monitorReasonREASON_RESET_RECEIVED monitorReason = 3
-	monitorReasonREASON_RESET_SENT     monitorReason = 4
-	monitorReasonREASON_TIMED_OUT      monitorReason = 5
-	monitorReasonREASON_REFUSED        monitorReason = 6
-	monitorReasonREASON_UNREACHABLE    monitorReason = 7
-	monitorReasonREASON_ABORTED        monitorReason = 8
-	monitorReasonREASON_UNDO_TIMESTAMP monitorReason = 9
-	monitorReasonREASON_UNDO_DSACK     monitorReason = 10
-	monitorReasonREASON_STILL_OPEN     monitorReason = 11
-	monitorReasonREASON_UNKNOWN        monitorReason = 12
-	monitorReasonREASON_DEVICE_REFUSED monitorReason = 13
-)
-
-type monitorRecordKind uint32
-
-const (
-	monitorRecordKindRECORD_SAMPLE monitorRecordKind = 1
-	monitorRecordKindRECORD_FLOW   monitorRecordKind = 2
-	monitorRecordKindRECORD_EVENT  monitorRecordKind = 3
-)
-
 type monitorRingControl struct {
 	_         structs.HostLayout
 	Produced  uint64
@@ -218,21 +233,6 @@ type monitorRingControl struct {
 	Consumed  uint64
 	UnusedToo [7]uint64
 }
-
-type monitorRingLimits uint32
-
-const (
-	monitorRingLimitsRING_LEVELS monitorRingLimits = 3
-)
-
-type monitorSampleFlags uint32
-
-const (
-	monitorSampleFlagsSAMPLE_PACKET       monitorSampleFlags = 1
-	monitorSampleFlagsSAMPLE_CC           monitorSampleFlags = 2
-	monitorSampleFlagsSAMPLE_CWND_LIMITED monitorSampleFlags = 4
-	monitorSampleFlagsSAMPLE_APP_LIMITED  monitorSampleFlags = 8
-)
 
 type monitorSampleRecord struct {
 	_              structs.HostLayout

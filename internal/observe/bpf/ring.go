@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	ringLevels  = int(monitorRingLimitsRING_LEVELS)
+	ringLevels  = int(monitorMonRingLimitsRING_LEVELS)
 	controlSize = int(unsafe.Sizeof(monitorRingControl{}))
 	// nestedShare divides the size of the rings of the nested levels, which are seldom used.
 	nestedShare = 8

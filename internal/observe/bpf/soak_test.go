@@ -46,12 +46,12 @@ func TestAMillionFlowsTakeNoMemory(t *testing.T) {
 	for n := uint64(1); n <= flows; n++ {
 		id := kernelID(n, n%4)
 		undecided := n%10 == 0
-		flow := monitorFlowRecord{Kind: uint8(monitorRecordKindRECORD_FLOW), Flow: id, FirstNs: n * 1000}
+		flow := monitorFlowRecord{Kind: uint8(monitorMonRecordKindRECORD_FLOW), Flow: id, FirstNs: n * 1000}
 		if undecided {
 			flow.Flags = undecidedMark
 		}
 		take(bytesOf(&flow))
-		sample := monitorSampleRecord{Kind: uint8(monitorRecordKindRECORD_SAMPLE), Flow: id, TimeNs: n * 1000}
+		sample := monitorSampleRecord{Kind: uint8(monitorMonRecordKindRECORD_SAMPLE), Flow: id, TimeNs: n * 1000}
 		take(bytesOf(&sample))
 		if n > open {
 			old := n - open
@@ -59,11 +59,11 @@ func TestAMillionFlowsTakeNoMemory(t *testing.T) {
 			switch {
 			case old%10 == 0:
 				take(bytesOf(&monitorFlowRecord{
-					Kind: uint8(monitorRecordKindRECORD_FLOW), Flow: id, Flags: rejectedMark,
+					Kind: uint8(monitorMonRecordKindRECORD_FLOW), Flow: id, Flags: rejectedMark,
 				}))
 			case old%stays != 0 || old > 50_000:
 				take(bytesOf(&monitorEventRecord{
-					Kind: uint8(monitorRecordKindRECORD_EVENT), Event: uint8(tcp.EventClose), Flow: id,
+					Kind: uint8(monitorMonRecordKindRECORD_EVENT), Event: uint8(tcp.EventClose), Flow: id,
 					TimeNs: n * 1000,
 				}))
 			}

@@ -165,8 +165,8 @@ func pace(last time.Duration, filled float64) time.Duration {
 
 // take takes a record, in a slot that is large enough for each kind.
 func (s *Source) take(raw []byte, sink tcp.Sink) error {
-	switch monitorRecordKind(raw[0]) {
-	case monitorRecordKindRECORD_SAMPLE:
+	switch monitorMonRecordKind(raw[0]) {
+	case monitorMonRecordKindRECORD_SAMPLE:
 		f := s.flows.find(kernelFlow(raw))
 		if f == nil {
 			s.loss.Orphans++
@@ -181,9 +181,9 @@ func (s *Source) take(raw []byte, sink tcp.Sink) error {
 			return s.flush(sink)
 		}
 		return nil
-	case monitorRecordKindRECORD_EVENT:
+	case monitorMonRecordKindRECORD_EVENT:
 		return s.takeEvent(raw, sink)
-	case monitorRecordKindRECORD_FLOW:
+	case monitorMonRecordKindRECORD_FLOW:
 		return s.takeFlow(raw, sink)
 	}
 	return fmt.Errorf("reading a ring: there is no record of kind %d", raw[0])
@@ -293,14 +293,14 @@ func (s *Source) tellKernel(inode uint64, p owner.Process) error {
 func (s *Source) readCounters() error {
 	counters := s.loaded.coll.Maps["counters"]
 	var lost []uint64
-	if err := counters.Lookup(uint32(monitorCounterCOUNTER_LOST), &lost); err != nil {
+	if err := counters.Lookup(uint32(monitorMonCounterCOUNTER_LOST), &lost); err != nil {
 		return fmt.Errorf("reading the lost counts: %w", err)
 	}
-	untracked, err := sumCounter(counters, monitorCounterCOUNTER_UNTRACKED)
+	untracked, err := sumCounter(counters, monitorMonCounterCOUNTER_UNTRACKED)
 	if err != nil {
 		return err
 	}
-	unowned, err := sumCounter(counters, monitorCounterCOUNTER_UNOWNED)
+	unowned, err := sumCounter(counters, monitorMonCounterCOUNTER_UNOWNED)
 	if err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func (s *Source) readCounters() error {
 }
 
 // sumCounter adds up a counter over all processors.
-func sumCounter(counters *ebpf.Map, which monitorCounter) (sum uint64, err error) {
+func sumCounter(counters *ebpf.Map, which monitorMonCounter) (sum uint64, err error) {
 	var perCPU []uint64
 	if err := counters.Lookup(uint32(which), &perCPU); err != nil {
 		return 0, fmt.Errorf("reading counter %d of the programs: %w", which, err)
