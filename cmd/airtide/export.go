@@ -125,7 +125,10 @@ func noFormat(out string) error {
 	if suffix := filepath.Ext(out); suffix != "" && suffix != "." {
 		return fmt.Errorf("%s: the suffix %s names no format; %s (%s)", out, suffix, give, formatNames())
 	}
-	return fmt.Errorf("%s: no format; %s (%s). A new folder ends in /", out, give, formatNames())
+	if strings.HasSuffix(out, "/") {
+		return fmt.Errorf("%s: no format for the files of the new folder; %s (%s)", out, give, formatNames())
+	}
+	return fmt.Errorf("%s: no format; %s (%s). The name of a new folder ends in /", out, give, formatNames())
 }
 
 // formatOfSuffix is the format that a file's suffix names, or "".

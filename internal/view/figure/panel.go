@@ -44,6 +44,9 @@ func (p *plotted) draw() {
 			p.drawMarks(&p.Marks[i])
 		}
 	}
+	for i := range p.Rules {
+		p.labelRule(&p.Rules[i])
+	}
 	p.frame(p.area)
 }
 
@@ -70,14 +73,24 @@ func (p *plotted) drawRule(r *Rule) {
 	style := p.stroke(Style{Ink: Text, Width: 0.6})
 	style.Dashes = []vg.Length{2, 2}
 	c.StrokeLine2(style, x, p.area.Min.Y, x, p.area.Max.Y)
+}
+
+// labelRule writes the name of a rule beside its top. An area of the background keeps it readable
+// above curves.
+func (p *plotted) labelRule(r *Rule) {
 	if !r.Label {
 		return
 	}
+	x := p.atX(r.X)
 	size := p.tickSize
 	at, width := vg.Point{X: x + tickGap, Y: p.area.Max.Y - size*1.1}, widthOf(size, r.Name)
 	if at.X+width > p.area.Max.X-tickGap {
 		at.X = x - tickGap - width
 	}
+	p.fill(p.theme.Paper, vg.Rectangle{
+		Min: vg.Point{X: at.X - tickGap/2, Y: at.Y - size*0.3},
+		Max: vg.Point{X: at.X + width + tickGap/2, Y: at.Y + size},
+	})
 	p.write(size, at, alignLeft, r.Name)
 }
 
