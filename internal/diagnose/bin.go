@@ -43,6 +43,8 @@ type bin struct {
 	receiverRtt                            extremes
 	// queuedSamples counts samples with more than two segments received and not read.
 	queuedSamples int32
+	// fullSamples counts samples with a full send buffer.
+	fullSamples int32
 	// slowStart counts samples with a window below the threshold.
 	slowStart int32
 	// dataNs is the time between arrivals of data that are less than maxDataGap round trips apart.
@@ -65,12 +67,15 @@ type bin struct {
 	cutSum, cutSquares float64
 	cutRttUs           float64 // sum of the RTTs at them
 	cuts               int32
-	localRefusals      int32
-	reorderings        int32
-	undos              int32
-	zeroWindows        int32
-	ownZeroWindows     int32
-	fast               int32 // segments sent again by fast retransmit
+	// Packets delivered between reductions: sum and sum of squares.
+	betweenSum, betweenSquares float64
+	betweens                   int32
+	localRefusals              int32
+	reorderings                int32
+	undos                      int32
+	zeroWindows                int32
+	ownZeroWindows             int32
+	fast                       int32 // segments sent again by fast retransmit
 }
 
 // extremes are the least, greatest and mean value of a level. Single precision halves the memory of
@@ -158,6 +163,10 @@ func (b *bin) merge(o *bin) {
 	b.cutSquares += o.cutSquares
 	b.cutRttUs += o.cutRttUs
 	b.cuts += o.cuts
+	b.betweenSum += o.betweenSum
+	b.betweenSquares += o.betweenSquares
+	b.betweens += o.betweens
+	b.fullSamples += o.fullSamples
 	b.localRefusals += o.localRefusals
 	b.reorderings += o.reorderings
 	b.undos += o.undos

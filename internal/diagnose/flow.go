@@ -41,6 +41,7 @@ type flow struct {
 	idleNs        int64 // time without growth of the busy time that no bin has yet
 	silentNs      int64 // length of the last long silence with data outstanding; 0 when it is judged
 	silenceEndNs  int64
+	cutAt         int64 // packets delivered until the last reduction
 	epoch         stats.Thinned[int64]
 	ackedAll      int64
 	receivedAll   int64
@@ -340,6 +341,9 @@ func (f *flow) levels(b *bin, s *sample) {
 		b.deviceQueue.add(s.deviceQueue)
 		b.sendMemory.add(s.sendMemory)
 		f.maxCwnd = max(f.maxCwnd, s.cwnd)
+		if s.sendBuffer > 0 && 20*s.sendMemory >= 19*s.sendBuffer {
+			b.fullSamples++
+		}
 		if f.source != Captured && (s.ssthresh == tcp.Absent || s.cwnd < s.ssthresh) {
 			b.slowStart++
 		}
@@ -484,7 +488,14 @@ func (f *flow) reduction(b *bin, s *sample) {
 		b.cutSquares += cwnd * cwnd
 		b.cutRttUs += float64(max(0, s.rtt))
 		b.cuts++
+		if f.cutAt > 0 {
+			between := float64(f.deliveredAll - f.cutAt)
+			b.betweenSum += between
+			b.betweenSquares += between * between
+			b.betweens++
+		}
 	}
+	f.cutAt = f.deliveredAll
 	if values := f.epoch.Values; len(values) >= leastRankValues && s.rtt > 0 {
 		below := 0.0
 		for _, v := range values {

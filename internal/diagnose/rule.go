@@ -77,11 +77,14 @@ const (
 	stalledShare = 0.08 // of the time in pauses of the path
 	windowShare  = 0.5  // of the active time with a full receive window
 	bufferShare  = 0.4  // of the active time with a full send buffer
+	fullShare    = 0.13 // of samples with a full send buffer: below, the program fills it by chance
 	partialShare = 0.2  // of the active time with a part of a segment waiting
 	quietShare   = 0.5  // of the time without data to send
 	turnShare    = 0.25 // of the time explained by round trips of requests
 	deviceShare  = 0.4  // of the active time with data behind the device's queue
 	pacedWindow  = 0.97 // of the rate that the window allows: above, pacing does not limit
+	usedPacing   = 0.75 // rate over the pacing rate: below, pacing does not limit
+	pacedQuiet   = 0.2  // of the time without data to send, with unused pacing
 	pacedShare   = 0.5  // of the active time with data and room in the window
 	readerWindow = 0.8  // mean window over the greatest: below, the reader lags
 	windowFull   = 0.3  // of the active time with a full congestion window
@@ -92,7 +95,7 @@ const (
 	readerQueue  = 0.3  // unread data over the window and it: below, the reader keeps up
 	varyingRate  = 0.18 // coefficient of variation
 	shallowRank  = 0.8  // of the RTT at a reduction
-	evenCuts     = 0.28 // variation of the window at reductions: below, a queue overflows
+	evenCuts     = 0.25 // variation of the window at reductions: below, a queue overflows
 	leastCuts    = 3    // reductions for a variation
 	youngWindow  = 0.2  // of the time with a full window in such a transfer
 	youngRtts    = 15   // round trips of a transfer that may end in slow start
@@ -139,12 +142,27 @@ func receiveLimit(p *phase) *match {
 	return m
 }
 
+// fillsBuffer reports whether the send buffer was full, and not only large beside its data.
+func (b *bin) fillsBuffer() bool { return float64(b.fullSamples) > fullShare*float64(b.samples) }
+
+// quiet is the share of time without data to send.
+func (p *phase) quiet() float64 {
+	quiet := p.share[condIdle] + p.share[condEmpty]
+	if !p.fillsBuffer() {
+		quiet += p.share[condBuffer]
+	}
+	return quiet
+}
+
 func sendBuffer(p *phase) *match {
-	share := math.Max(p.share[condBuffer], p.sndbuf)
+	share := p.sndbuf
+	if p.fillsBuffer() {
+		share = math.Max(share, p.share[condBuffer])
+	}
 	if share < bufferShare*p.active() || p.share[condIdle] > quietShare {
 		return nil
 	}
-	return verdict(SendBuffer, share > 0.6*p.active()).
+	return verdict(SendBuffer, share > 0.6*p.active() && float64(p.fullSamples) > 2*fullShare*float64(p.samples)).
 		because("sndbuf_limited_us", "the send buffer was full for %s of the time", units.Percent(share)).
 		because("send_memory_bytes", "it held %s at most, and the window had room: %.0f of %.0f packets in flight",
 			bytes(float64(p.sendMemory.greatest)), p.inFlight.mean(), p.cwnd.mean())
@@ -171,7 +189,7 @@ func turns(p *phase) *match {
 }
 
 func application(p *phase) *match {
-	quiet := p.share[condIdle] + p.share[condEmpty]
+	quiet := p.quiet()
 	if quiet < quietShare {
 		return nil
 	}
@@ -227,6 +245,9 @@ func pacing(p *phase) *match {
 	if p.flow.cc == "bbr" && !steady {
 		return bbr(p)
 	}
+	if p.rateBps() < usedPacing*p.pacing.mean() {
+		return belowPacing(p)
+	}
 	if p.pacing.mean() > pacedWindow*p.windowBps() {
 		return nil // data waits for a moment, between two acknowledgements
 	}
@@ -235,6 +256,18 @@ func pacing(p *phase) *match {
 			rate(p.rateBps())).
 		because("in_flight_packets", "%.0f of %.0f packets of the window were used though data waited",
 			p.inFlight.mean(), p.cwnd.mean())
+}
+
+// belowPacing judges a sender that does not use its pacing rate: at times it has no data.
+func belowPacing(p *phase) *match {
+	quiet := p.quiet()
+	if quiet < pacedQuiet {
+		return nil
+	}
+	return verdict(Application, false).
+		because("unsent_bytes", "no data waited to be sent for %s of the time", units.Percent(quiet)).
+		because("pacing_rate_bps", "the pacing rate of %s was not used: %s were acknowledged", rate(p.pacing.mean()),
+			rate(p.rateBps()))
 }
 
 // bbr judges a sender that paces at its own estimate of the capacity.
@@ -319,7 +352,7 @@ func noQueue(p *phase) *match {
 		rank = p.rankSum / float64(p.ranks)
 	}
 	switch {
-	case p.reductions == 0 && p.steadyWindow() > steadyShare:
+	case p.reductions == 0 && p.steadyWindow() > steadyShare && p.share[condWindow] > windowFull*p.active():
 		return flat(verdict(CwndBound, p.cwnd.mean() > 0.97*float64(p.cwnd.greatest)).
 			because("cwnd_packets", "the window stood at %.0f packets, full and without a reduction", p.cwnd.mean()))
 	case p.reductions == 0:
@@ -332,7 +365,7 @@ func noQueue(p *phase) *match {
 				units.Percent(rank)).
 			because("cwnd_packets", "the window varied by %s between them", units.Percent(p.cutSpread())))
 	}
-	return flat(verdict(RandomLoss, p.timeouts == 0 && p.cuts > leastCuts && rank < 0.65 && p.cutSpread() > 1.5*evenCuts).
+	return flat(verdict(RandomLoss, p.timeouts == 0 && p.cuts > leastCuts && rank < 0.65 && p.cutSpread() > 2*evenCuts).
 		because("cwnd_packets", "the window varied by %s between the reductions", units.Percent(p.cutSpread())).
 		because("retransmits_packets", "%d packets of %d were sent again, and the window was reduced %s", p.retrans,
 			p.deliveredPackets, units.Count(int64(p.reductions), "time")))
@@ -351,7 +384,7 @@ func queue(p *phase) *match {
 	case longQueue(p):
 		m = verdict(NetworkQueue, p.queueUs() > math.Max(150_000, 4*p.baseUs))
 	case spread < varyingRate:
-		m = verdict(Capacity, spread < varyingRate/2 && p.queueUs() < math.Max(75_000, 2*p.baseUs))
+		m = verdict(Capacity, spread < varyingRate/3 && p.queueUs() < math.Max(75_000, 2*p.baseUs))
 	default:
 		m = verdict(SharedCapacity, false)
 	}

@@ -67,7 +67,7 @@ func TestRules(t *testing.T) {
 			s.event(tcp.Event{Kind: tcp.EventZeroWindow})
 		}},
 		{SendBuffer, func(s *scene) {
-			s.set(values{tcp.SendBufferBytes: 24_000, tcp.SendMemoryBytes: 22_000})
+			s.set(values{tcp.SendBufferBytes: 24_000, tcp.SendMemoryBytes: 24_500})
 			s.run(length, func(int64) {
 				s.sends(2)
 				s.grow(values{tcp.SndbufLimitedUs: 2000})

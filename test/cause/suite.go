@@ -138,6 +138,9 @@ func buffers(d draw) []Situation {
 	buffer := int(part * p.bdp())
 	// The clamp chooses the window's scale, and the kernel grows a window to twice 65535 and more.
 	long := pipe{bps: 50e6, rtt: 40*time.Millisecond + p.rtt}
+	// A bounded receive buffer fills at once.
+	most := max(64<<10, int(2*p.bdp()))
+	reading := Pace{WriteBytes: 64 << 10, ReadBps: int64(part * p.bps)}
 	window := []string{"receive window"}
 	reads := []string{"receiving application"}
 	return []Situation{
@@ -151,11 +154,11 @@ func buffers(d draw) []Situation {
 		},
 		{
 			Name: "slow-reader", Limits: reads, Receiver: reads, Cell: p.cell(1, ""),
-			Plan: Plan{For: length, Pace: Pace{WriteBytes: 64 << 10, ReadBps: int64(part * p.bps)}},
+			Plan: Plan{For: length, Pace: reading, ReceiveBuffer: most},
 		},
 		{
 			Name: "download-slow-reader", Limits: reads, Receiver: reads, Cell: p.cell(1, ""),
-			Plan: Plan{For: length, Down: true, Pace: Pace{WriteBytes: 64 << 10, ReadBps: int64(part * p.bps)}},
+			Plan: Plan{For: length, Down: true, Pace: reading, ReceiveBuffer: most},
 		},
 		{
 			Name: "send-buffer", Limits: []string{"send buffer"}, Receiver: elsewhere, Cell: w.cell(1, ""),
