@@ -59,6 +59,7 @@ func samples() []sample {
 		{"cubic", Cubic, Options{}, up},
 		{"bbr", BBR, Options{}, []synthetic{bbr}},
 		{"sequence", Sequence, loss, up},
+		{"limits", Limits, Options{}, up},
 		{"overview", Overview, Options{}, up},
 		{"grid", Cwnd, Options{Grid: true}, terminals},
 

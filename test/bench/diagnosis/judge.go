@@ -116,7 +116,7 @@ func judge(ctx context.Context, folder, only string, wanted bool) ([]judged, err
 	for i := range situations {
 		s := &situations[i]
 		path := filepath.Join(folder, s.File()+".atr")
-		if _, err := os.Stat(path); err != nil || !match.MatchString(s.Name) || held(s.Seed) && !wanted {
+		if _, err := os.Stat(path); err != nil || !match.MatchString(s.Name) || (held(s.Seed) || fresh(s.Seed)) && !wanted {
 			continue
 		}
 		found, err := judgeOne(ctx, s, path)
