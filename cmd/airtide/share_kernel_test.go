@@ -91,6 +91,74 @@ func statuses(t *testing.T, n *testnet.Network) map[uint32]shareStatus {
 	return all
 }
 
+// guideCommands are the commands of the guide to three machines, by the machine that its comments
+// name.
+func guideCommands(t *testing.T) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/guide/share.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## Three machines in ten minutes")
+	section, _, _ = strings.Cut(section, "\n## ")
+	commands := map[string][]string{}
+	for line := range strings.Lines(section) {
+		if command, machine, found := strings.Cut(strings.TrimPrefix(line, "$ airtide "), "#"); found {
+			machine = strings.TrimSpace(machine)
+			commands[machine] = append(commands[machine], strings.TrimSpace(command))
+		}
+	}
+	return commands
+}
+
+// The guide's commands make two terminals share by a hub. Each change of an agent's state is a line
+// with its reason. The terminals have no radios here, so their standalone rates are told.
+func TestThreeMachinesInTenMinutes(t *testing.T) {
+	need.Root(t)
+	n := testnet.New(t, testnet.Options{})
+	commands := guideCommands(t)
+	behind := commands["machine behind the access point"]
+	first := commands["first terminal"]
+	second := commands["second terminal"]
+	if len(behind) != 2 || len(first) != 2 || len(second) != 1 {
+		t.Fatalf("the guide's commands: %q", commands)
+	}
+	key := filepath.Join(t.TempDir(), "cell.key")
+	args := func(command string) []string {
+		command = strings.ReplaceAll(command, "cell.key", key)
+		return strings.Fields(strings.ReplaceAll(command, "192.168.1.2", n.Server.V4.String()+":4748"))
+	}
+	mustRun(t, args(behind[0])...)
+	hubSays := startCommand(t, n.Server, airtide(args(behind[1])...))
+	told := []string{"--max-rate", "50Mbit"}
+	firstSays := startCommand(t, n.Client, airtide(append(args(first[0]), told...)...))
+	// The hub has the port on its machine, so the agent there takes another one.
+	agent := airtide(append(args(second[0]), append(told, "--port", "4750")...)...)
+	secondSays := startCommand(t, n.Server, agent)
+	const bounded = "windows are bounded: sharing with 1 other\n"
+	testnet.Eventually(t, 2*time.Minute, "both agents and the hub to say so", func() bool {
+		return strings.Contains(firstSays(), bounded) && strings.Contains(secondSays(), bounded) &&
+			strings.Contains(hubSays(), ": 2 terminals")
+	})
+	if table := mustRun(t, "share", "status"); !strings.Contains(table, "windows are bounded") {
+		t.Errorf("the table of share status:\n%s", table)
+	}
+	if err := agent.Process.Signal(unix.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	testnet.Eventually(t, time.Minute, "the first agent to say why nothing is bounded", func() bool {
+		_, after, _ := strings.Cut(firstSays(), bounded)
+		return strings.Contains(after, "windows are not bounded: ")
+	})
+	last := ""
+	for line := range strings.Lines(firstSays()) {
+		if strings.Contains(line, "windows are") && line == last {
+			t.Errorf("a state twice: %s", line)
+		}
+		last = line
+	}
+}
+
 // Two agents meet at a hub only, one of them with the rights of its systemd unit. Their status
 // comes by the socket and by Prometheus. Then one agent is killed.
 func TestTwoAgentsByAHub(t *testing.T) {
