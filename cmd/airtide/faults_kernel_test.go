@@ -3,15 +3,18 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/sys/clock"
 	"airtide/test/need"
 )
 
@@ -124,5 +127,117 @@ func TestNoSpaceIsLeft(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(full, "*")); len(left) > 0 {
 		t.Errorf("beside the mount are %q", left)
+	}
+}
+
+// TestFewDescriptors records with fewer open files than BPF needs.
+func TestFewDescriptors(t *testing.T) {
+	need.Root(t)
+	program := built(t)
+	for limit := 10; limit <= 60; limit += 10 { // Go itself needs 9
+		path := filepath.Join(t.TempDir(), "a.atr")
+		for _, source := range []string{"auto", "bpf"} {
+			cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, limit), program, "record",
+				"--source", source, "-d", "100ms", "-f", "-o", path)
+			_, stderr, status := runCmd(t, cmd)
+			wantClean(t, stderr)
+			if strings.Contains(stderr, "goroutine ") || status != 0 && status != statusFailed {
+				t.Fatalf("%d open files: status %d: %s", limit, status, stderr)
+			}
+			if (status != 0 || strings.Contains(stderr, "BPF is not available")) &&
+				!strings.Contains(stderr, "open files") {
+				t.Errorf("%d open files, %s: the limit is not named: %s", limit, source, stderr)
+			}
+			if status == 0 {
+				mustRun(t, "info", path)
+			}
+		}
+	}
+}
+
+// TestNoMemoryForMaps maps rings that are larger than the memory that the process may use.
+func TestNoMemoryForMaps(t *testing.T) {
+	need.Root(t)
+	cmd := exec.Command("sh", "-c", `ulimit -v 2000000 && exec "$0" "$@"`, built(t), "record", "--source", "bpf",
+		"--buffer-mb", "1024", "-d", "100ms", "-o", filepath.Join(t.TempDir(), "a.atr"))
+	_, stderr, status := runCmd(t, cmd)
+	if status != statusFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "smaller --max-flows") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+// TestHiddenProc records without /proc, and as a user from whom /proc hides the processes of others.
+func TestHiddenProc(t *testing.T) {
+	need.Root(t)
+	program := built(t)
+	path := filepath.Join(openDir(t), "a.atr")
+	for _, source := range []string{"bpf", "diag"} {
+		cmd := exec.Command("unshare", "-m", "sh", "-c", `mount -t tmpfs none /proc && exec "$0" "$@"`, program,
+			"record", "--source", source, "-d", "100ms", "-o", path)
+		_, stderr, status := runCmd(t, cmd)
+		wantClean(t, stderr)
+		if status != statusFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "/proc") {
+			t.Errorf("%s without /proc: status %d: %s", source, status, stderr)
+		}
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s without /proc leaves a file", source)
+		}
+		stop := make(chan bool)
+		go busyTraffic(stop)
+		cmd = exec.Command("unshare", "-m", "sh", "-c", `mount -t proc -o hidepid=2 proc /proc && exec "$0" "$@"`,
+			program, "record", "--source", source, "-d", "1s", "-f", "-o", path)
+		_, stderr, status = runCmd(t, cmd)
+		close(stop)
+		if status != 0 {
+			t.Errorf("%s, hidepid: status %d: %s", source, status, stderr)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestATimeNamespace records where the clock of the process is another than that of the kernel.
+func TestATimeNamespace(t *testing.T) {
+	need.Root(t)
+	if _, err := os.Stat("/proc/self/timens_offsets"); err != nil {
+		t.Skip("this kernel has no time namespaces")
+	}
+	program := built(t)
+	stop := make(chan bool)
+	go busyTraffic(stop)
+	defer close(stop)
+	for _, source := range []string{"bpf", "diag"} {
+		path := filepath.Join(t.TempDir(), "a.atr")
+		cmd := exec.Command("unshare", "-T", "--monotonic", "100000", "--boottime", "200000", program, "record",
+			"--source", source, "-d", "1s", "-o", path)
+		if _, stderr, status := runCmd(t, cmd); status != 0 {
+			t.Fatalf("%s: status %d: %s", source, status, stderr)
+		}
+		var report struct {
+			Recording struct {
+				MonotonicNs int64 `json:"clock_monotonic_ns"`
+				BootNs      int64 `json:"clock_boot_ns"`
+			}
+			Totals struct {
+				Samples int
+				StartNs int64 `json:"start_ns"`
+			}
+		}
+		if err := json.Unmarshal([]byte(mustRun(t, "info", "--json", path)), &report); err != nil {
+			t.Fatal(err)
+		}
+		const minute = int64(time.Minute)
+		r := report.Recording
+		if ago := r.MonotonicNs - report.Totals.StartNs; ago > minute || ago < -minute || report.Totals.Samples == 0 {
+			t.Errorf("%s: the first of %d samples is %s before the clocks", source, report.Totals.Samples,
+				time.Duration(ago))
+		}
+		if here := clock.Now(); r.MonotonicNs < here-minute || r.MonotonicNs > here {
+			t.Errorf("%s: the clock is %d, outside of the namespace it is %d", source, r.MonotonicNs, here)
+		}
+		if d := r.BootNs - r.MonotonicNs - clock.BootAhead(); d > minute || d < -minute {
+			t.Errorf("%s: the host has slept for another %s", source, time.Duration(d))
+		}
 	}
 }

@@ -213,6 +213,17 @@ func (needsRoot) Is(target error) bool { return target == os.ErrPermission }
 // explain adds a remedy to the usual refusals.
 func explain(err error) error {
 	switch {
+	case errors.Is(err, unix.ENOMEM):
+		return fmt.Errorf(
+			"loading BPF programs (no memory for their maps: give a smaller --max-flows or --buffer-mb, or use "+
+				"--source diag): %w", err,
+		)
+	case fewDescriptors():
+		// Some of the probes of the kernel's features would blame the kernel.
+		return fmt.Errorf(
+			"loading BPF programs (%d open files are needed, ulimit -n allows fewer; or use --source diag): %w",
+			descriptors, err,
+		)
 	case errors.Is(err, os.ErrPermission) && os.Geteuid() != 0:
 		return needsRoot{}
 	case errors.Is(err, os.ErrPermission):
@@ -223,6 +234,15 @@ func explain(err error) error {
 		return fmt.Errorf("loading BPF programs (kernel 5.10 or newer is needed; use --source diag): %w", err)
 	}
 	return fmt.Errorf("loading BPF programs: %w", err)
+}
+
+// descriptors is the number of open files that is enough to load all programs and maps.
+const descriptors = 128
+
+// fewDescriptors reports whether this process may not open that many files.
+func fewDescriptors() bool {
+	var limit unix.Rlimit
+	return unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil && limit.Cur < descriptors
 }
 
 func kernelTypes(path string) (*btf.Spec, error) {

@@ -2,8 +2,10 @@ package bpf
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -35,6 +37,13 @@ func TestHostileFilesOfTypes(t *testing.T) {
 	}
 	if _, err := ReadTypes(dir); err == nil {
 		t.Error("a folder has types")
+	}
+}
+
+func TestRefusalsForWantOfMemoryHaveARemedy(t *testing.T) {
+	err := explain(fmt.Errorf("map flows: map create: %w", unix.ENOMEM))
+	if !errors.Is(err, unix.ENOMEM) || !strings.Contains(err.Error(), "--max-flows") {
+		t.Error(err)
 	}
 }
 

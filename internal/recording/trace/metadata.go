@@ -70,11 +70,8 @@ func HostMetadata() Metadata {
 	if id, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
 		m.BootID = strings.TrimSpace(string(id))
 	}
-	var boot unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // cannot fail: Linux has it since 2.6.39
-	ahead := boot.Nano() - clock.Now()                // ns that the host has slept
 	m.ClockMonotonicNs, m.ClockWallNs, m.ClockUncertaintyNs = readClocks()
-	m.ClockBootNs = m.ClockMonotonicNs + ahead
+	m.ClockBootNs = m.ClockMonotonicNs + clock.BootAhead()
 	return m
 }
 

@@ -1,10 +1,7 @@
 package clock
 
 import (
-	"fmt"
 	"math"
-	"os"
-	"strings"
 	"time"
 )
 
@@ -24,27 +21,11 @@ func TickRate(jiffies func() (uint32, error)) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if hz, clear := tickRate(n, Now()-namespaceOffset()); clear {
+		if hz, clear := tickRate(n, Now()); clear {
 			return hz, nil
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-}
-
-// namespaceOffset is the offset of the own time namespace's monotonic clock, in nanoseconds: the
-// count of ticks knows of none.
-func namespaceOffset() int64 {
-	text, err := os.ReadFile("/proc/self/timens_offsets")
-	if err != nil {
-		return 0 // the kernel has no time namespaces
-	}
-	var seconds, ns int64
-	for line := range strings.Lines(string(text)) {
-		if n, _ := fmt.Sscanf(line, "monotonic %d %d", &seconds, &ns); n == 2 {
-			return seconds*1e9 + ns
-		}
-	}
-	return 0
 }
 
 // tickRate finds it from the count and the clock of one time, unless another rate would do as well.
