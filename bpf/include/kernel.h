@@ -19,6 +19,11 @@ struct bpf_raw_tracepoint_args {
 	__u64 args[0];
 };
 
+/* A packet as programs at a cgroup see it: the head of the structure in include/uapi/linux/bpf.h. */
+struct __sk_buff {
+	__u32 len;
+};
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 typedef struct {
@@ -71,6 +76,7 @@ struct file {
 };
 
 struct socket {
+	unsigned long flags;
 	struct file *file;
 };
 
@@ -92,6 +98,7 @@ struct sock {
 	refcount_t sk_wmem_alloc;
 	int sk_forward_alloc;
 	unsigned long sk_pacing_rate;
+	unsigned long sk_tsq_flags;
 	u16 sk_protocol;
 	u8 sk_shutdown;
 	struct socket *sk_socket;
@@ -213,11 +220,31 @@ struct tcp_skb_cb {
 	u32 ack_seq;
 };
 
+struct net_device {
+	char name[16];
+	int ifindex;
+	possible_net_t nd_net;
+};
+
 struct sk_buff {
 	unsigned int len;
 	unsigned char *head;
 	u16 transport_header;
+	u16 network_header;
+	__be16 protocol;
+	u64 tstamp;
+	struct sock *sk;
+	struct net_device *dev;
 	char cb[48];
+};
+
+/* A connection that has no socket yet, at the listening end. */
+struct request_sock {
+	struct sock_common __req_common;
+};
+
+struct tcp_request_sock {
+	u64 snt_synack; /* time of the first SYN-ACK, us */
 };
 
 #pragma clang attribute pop
@@ -228,12 +255,19 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 #define AF_INET 2
 #define AF_INET6 10
 #define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
 
 /* include/linux/sched.h */
 #define PF_KTHREAD 0x00200000
 
 /* include/net/sock.h */
 #define SHUTDOWN_MASK 3
+
+/* include/linux/net.h: bit of flags, while a writer waits for room in the send buffer */
+#define SOCK_NOSPACE 2
+
+/* include/linux/tcp.h: bit of sk_tsq_flags, while TCP waits for the own device */
+#define TSQ_THROTTLED 1
 
 /* include/net/tcp_states.h */
 enum {

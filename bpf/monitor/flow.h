@@ -54,7 +54,11 @@ struct flow_state {
 	u8 peer_zero_window; /* the peer's window is 0 */
 	u8 local_zero_window; /* this end's window is 0 */
 	char comm[16]; /* name of the owner's process */
+	u64 device_wait_ns; /* longest wait of a packet for the device since the last sample */
 };
+
+/* Parts on demand: bits of enum mon_with_parts. */
+volatile const u32 mon_with;
 
 /* Nobody asks for owners: the hook at reads is not attached, and segments look nothing up. */
 volatile const bool mon_without_owners;

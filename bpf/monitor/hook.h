@@ -3,6 +3,7 @@
 #ifndef AIRTIDE_HOOK_H
 #define AIRTIDE_HOOK_H
 
+#include "handshake.h"
 #include "sample.h"
 
 /* flow_of, for hooks that are not the opening itself. */
@@ -225,6 +226,8 @@ static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int 
 		if (fs) {
 			fs->opened = 1;
 			event_change(fs, tp, EVENT_OPEN, CHANGE(old, now), AT_ONCE);
+			if (mon_with & WITH_HANDSHAKE)
+				handshake_done(fs, tp, old);
 			sample(fs, &SK(tp), tp, NULL, now, bpf_ktime_get_ns());
 		}
 		return;

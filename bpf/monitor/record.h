@@ -14,6 +14,17 @@ enum mon_record_kind {
 	RECORD_SAMPLE = 1,
 	RECORD_FLOW = 2,
 	RECORD_EVENT = 3,
+	RECORD_DROP = 4,
+};
+
+/* Parts that are observed on demand (record --with). */
+enum mon_with_parts {
+	WITH_DROPS = 1,
+	WITH_HANDSHAKE = 2,
+	WITH_TIMESTAMPS = 4,
+	WITH_WAITS = 8,
+	WITH_UDP = 16,
+	WITH_HALF_CLOSED = 32,
 };
 
 /* Numbers equal tcp.EventKind; a test holds them together. */
@@ -36,6 +47,8 @@ enum mon_event_kind {
 	EVENT_LOCAL_ZERO_WINDOW = 16,
 	EVENT_CC_CHANGE = 17,
 	EVENT_TLP_LOSS = 18,
+	EVENT_DROP = 19,
+	EVENT_HANDSHAKE = 20,
 };
 
 /* Numbers equal tcp.Cause. */
@@ -76,6 +89,16 @@ enum mon_sample_flags {
 };
 
 #define CC_WORDS 13 /* ICSK_CA_PRIV_SIZE is 104 bytes (include/net/inet_connection_sock.h) */
+#define MORE_WORDS 2
+
+/* Bits of the second word of WITH_TIMESTAMPS and WITH_WAITS. The rest is the longest wait of a
+ * packet for the device since the sample before, in ns. */
+enum mon_more_flags {
+	MORE_TIMESTAMPS = 1, /* the segment had timestamps */
+	MORE_BLOCKED = 2, /* a writer waits for room in the send buffer */
+	MORE_THROTTLED = 4, /* TCP waits for the own device (TCP small queues) */
+	MORE_BITS = 8, /* bits below the wait */
+};
 
 struct sample_record {
 	__u8 kind; /* RECORD_SAMPLE */
@@ -136,7 +159,9 @@ struct sample_record {
 	__u32 rate_interval_us; /* us of the last rate sample */
 	__u32 chrono_stat[3]; /* jiffies busy, limited by rwnd, by sndbuf */
 	__u32 chrono_start; /* jiffies: start of the present one */
-	__u64 cc[CC_WORDS]; /* as far as user space can read it: the slots end there */
+	/* As far as user space can read it. Behind it, with WITH_TIMESTAMPS or WITH_WAITS: TSval and
+	 * TSecr, and the word of mon_more_flags. The slots end there. */
+	__u64 cc[CC_WORDS + MORE_WORDS];
 };
 
 enum mon_flow_flags {
@@ -196,10 +221,30 @@ struct event_record {
 	char text[16]; /* EVENT_CC_CHANGE: the new congestion control */
 };
 
+/* A packet that this host dropped. User space finds its flows by the addresses. */
+struct drop_record {
+	__u8 kind; /* RECORD_DROP */
+	__u8 tcp_flags; /* of the segment, as in its header */
+	__u16 family; /* AF_INET or AF_INET6 */
+	__u32 reason; /* enum skb_drop_reason */
+	__u64 flow; /* 0 */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u8 source[16]; /* IPv4 in the first four bytes when family is AF_INET */
+	__u8 destination[16];
+	__u16 source_port;
+	__u16 destination_port;
+	__u32 seq; /* of the segment, raw */
+	__u32 payload; /* bytes; of all segments when they are joined */
+	__u32 netns; /* of the device, 0 without one */
+	char device[16];
+};
+
 enum mon_counter {
 	COUNTER_LOST, /* ring full */
 	COUNTER_UNTRACKED, /* table of flows full */
 	COUNTER_UNOWNED, /* ended before their owner was known, with a filter by process */
+	COUNTER_IP_BYTES, /* of packets of this host's sockets */
+	COUNTER_UDP_443_BYTES, /* of those of UDP from or to port 443 */
 	COUNTERS,
 };
 

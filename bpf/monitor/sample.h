@@ -42,6 +42,32 @@ static __always_inline bool dense_enough(struct flow_state *fs, struct tcp_sock 
 	return true;
 }
 
+/* The words behind the private state. */
+static __always_inline void sample_more(struct sample_record *s, struct flow_state *fs, const struct sock *sk,
+					struct packet *p)
+{
+	u32 at = mon_cc_words_most < CC_WORDS ? mon_cc_words_most : CC_WORDS;
+	u64 word = fs->device_wait_ns << MORE_BITS;
+	struct socket *socket = sk->sk_socket;
+	unsigned long flags = 0;
+
+	s->cc[at] = 0;
+	if (p && p->timestamps) {
+		s->cc[at] = p->tsval | (u64)p->tsecr << 32;
+		word |= MORE_TIMESTAMPS;
+	}
+	if (mon_with & WITH_WAITS) {
+		if (socket)
+			read_field(flags, socket->flags);
+		if (flags & 1 << SOCK_NOSPACE)
+			word |= MORE_BLOCKED;
+		if (sk->sk_tsq_flags & TSQ_THROTTLED)
+			word |= MORE_THROTTLED;
+		fs->device_wait_ns = 0;
+	}
+	s->cc[at + 1] = word;
+}
+
 /* sk is the same socket as tp. In a tp_btf program the verifier trusts it, and reads of it need
  * no check. With a packet, socket_differences() and segment_events() have just copied some
  * fields into the flow, where they are cheaper to read. */
@@ -140,6 +166,8 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 			break;
 		s->cc[i] = tp->inet_conn.icsk_ca_priv[i];
 	}
+	if (mon_with & (WITH_TIMESTAMPS | WITH_WAITS))
+		sample_more(s, fs, sk, p);
 	submit(ring);
 	fs->last_sample_ns = now;
 }

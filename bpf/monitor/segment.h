@@ -3,6 +3,7 @@
 #ifndef AIRTIDE_SEGMENT_H
 #define AIRTIDE_SEGMENT_H
 
+#include "flow.h"
 #include "kernel.h"
 #include "record.h"
 
@@ -19,6 +20,9 @@ struct packet {
 	u8 flags;
 	u8 blocks;
 	u8 dsack;
+	u8 timestamps;
+	u32 tsval;
+	u32 tsecr;
 	u32 sack[2 * MAX_BLOCKS];
 };
 
@@ -31,6 +35,8 @@ struct packet {
 #define OPTION_NOP 1
 #define OPTION_SACK 5
 #define OPTION_TIMESTAMP_PADDED 12
+/* Two NOPs, and kind and length of the option, as Linux and most others send it. */
+#define TIMESTAMP_PADDED_WORD 0x0101080a
 
 /* More than any stack sends: a timestamp, SACK and the padding of both are six. It bounds the
  * verifier's work. */
@@ -96,6 +102,21 @@ static __noinline int parse_sack(struct packet *p, const u8 *header, u32 length)
 	return 0;
 }
 
+/* Reads the timestamps (RFC 7323) where they come first among the options, as they nearly always
+ * do. */
+static __always_inline void parse_timestamps(struct packet *p, const u8 *header, u32 size)
+{
+	u32 words[3];
+
+	if (size < TCP_HEADER + OPTION_TIMESTAMP_PADDED || bpf_probe_read_kernel(words, sizeof(words), header + TCP_HEADER))
+		return;
+	if (words[0] != bpf_htonl(TIMESTAMP_PADDED_WORD))
+		return;
+	p->timestamps = 1;
+	p->tsval = bpf_ntohl(words[1]);
+	p->tsecr = bpf_ntohl(words[2]);
+}
+
 /* The place of an arriving segment. The two kinds of programs read it from the sk_buff in their own
  * ways. */
 struct arrival {
@@ -138,6 +159,8 @@ static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const s
 	if (size > TCP_HEADER + OPTION_TIMESTAMP_PADDED ||
 	    (size > TCP_HEADER && !BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok)))
 		parse_sack(p, a->header, size - TCP_HEADER);
+	if (mon_with & WITH_TIMESTAMPS)
+		parse_timestamps(p, a->header, size);
 	return true;
 }
 

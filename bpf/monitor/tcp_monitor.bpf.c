@@ -13,6 +13,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "record.h"
+#include "drop.h"
 #include "hook.h"
 
 #ifndef __arg_trusted
@@ -339,6 +340,109 @@ int raw_tcp_rcv_space_adjust(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* --- on demand ---------------------------------------------------------------------------- */
+
+/* These read all by copies, so one kind of program does. */
+
+/* Whether kfree_skb passes the reason as a third argument. */
+volatile const bool mon_drop_has_reason;
+
+SEC("raw_tp/kfree_skb")
+int more_kfree_skb(struct bpf_raw_tracepoint_args *ctx)
+{
+	on_drop((const struct sk_buff *)ctx->args[0], mon_drop_has_reason ? (u32)ctx->args[2] : 0);
+	return 0;
+}
+
+SEC("raw_tp/net_dev_start_xmit")
+int more_net_dev_start_xmit(struct bpf_raw_tracepoint_args *ctx)
+{
+	on_device((const struct sk_buff *)ctx->args[0]);
+	return 0;
+}
+
+SEC("raw_tp/tcp_retransmit_synack")
+int more_tcp_retransmit_synack(struct bpf_raw_tracepoint_args *ctx)
+{
+	on_synack((const struct request_sock *)ctx->args[1]);
+	return 0;
+}
+
+/* tcp_probe runs in the state ESTABLISHED alone. Of a connection that one end has closed, samples
+ * come from the reads and writes of the process. */
+static __always_inline int half_closed(const struct sock *sk)
+{
+	u64 key = (u64)sk, now;
+	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);
+	struct tcp_sock *tp;
+	u8 state = 0;
+
+	if (!fs || fs->verdict != VERDICT_ACCEPT)
+		return 0;
+	bpf_probe_read_kernel(&state, sizeof(state), (const void *)&sk->__sk_common.skc_state);
+	if (state == TCP_ESTABLISHED)
+		return 0;
+	tp = enter_with_copy(sk);
+	if (!tp)
+		return 0;
+	now = bpf_ktime_get_ns();
+	socket_differences(fs, tp);
+	if (dense_enough(fs, tp, now))
+		sample(fs, &SK(tp), tp, NULL, state, now);
+	mon_leave();
+	return 0;
+}
+
+SEC("raw_tp/tcp_rcv_space_adjust")
+int more_tcp_rcv_space_adjust(struct bpf_raw_tracepoint_args *ctx)
+{
+	return half_closed((const struct sock *)ctx->args[0]);
+}
+
+SEC("raw_tp/tcp_sendmsg_locked")
+int more_tcp_sendmsg_locked(struct bpf_raw_tracepoint_args *ctx)
+{
+	return half_closed((const struct sock *)ctx->args[0]);
+}
+
+/* Counts bytes of this host's sockets. A packet passes once, in whatever network namespace. */
+static __always_inline void count_bytes(const struct __sk_buff *skb)
+{
+	u32 bytes = COUNTER_IP_BYTES, quic = COUNTER_UDP_443_BYTES, offset = sizeof(struct ip6_header);
+	u64 *n = bpf_map_lookup_elem(&counters, &bytes);
+	u8 version = 0, protocol = 0;
+	__be16 ports[2] = {};
+
+	if (n)
+		*n += skb->len;
+	if (bpf_skb_load_bytes(skb, 0, &version, 1))
+		return;
+	if (version >> 4 == 4)
+		offset = (version & 15) * 4;
+	if (bpf_skb_load_bytes(skb, version >> 4 == 4 ? 9 : 6, &protocol, 1) || protocol != IPPROTO_UDP ||
+	    bpf_skb_load_bytes(skb, offset, ports, sizeof(ports)))
+		return;
+	if (ports[0] != bpf_htons(443) && ports[1] != bpf_htons(443))
+		return;
+	n = bpf_map_lookup_elem(&counters, &quic);
+	if (n)
+		*n += skb->len;
+}
+
+SEC("cgroup_skb/ingress")
+int more_received(struct __sk_buff *skb)
+{
+	count_bytes(skb);
+	return 1;
+}
+
+SEC("cgroup_skb/egress")
+int more_sent(struct __sk_buff *skb)
+{
+	count_bytes(skb);
+	return 1;
+}
+
 /* Ticks of the kernel's timer, low 32 bits: run twice by user space to learn HZ. */
 SEC("raw_tp/tcp_probe")
 int jiffies_now(void *ctx)
@@ -359,4 +463,7 @@ const enum mon_flow_flags *unused_flow_flags __attribute__((unused));
 const enum mon_event_kind *unused_event_kind __attribute__((unused));
 const enum mon_cause *unused_cause __attribute__((unused));
 const enum mon_reason *unused_reason __attribute__((unused));
+const struct drop_record *unused_drop_record __attribute__((unused));
+const enum mon_with_parts *unused_with __attribute__((unused));
+const enum mon_more_flags *unused_more_flags __attribute__((unused));
 const enum mon_counter *unused_counter __attribute__((unused));

@@ -17,6 +17,7 @@ enum slot {
 	SLOT_HOLD_NS, /* how long each segment of SLOT_HOLD is held back */
 	SLOT_DROP_EVERY, /* every nth data segment */
 	SLOT_BLACKOUT, /* every segment, unless 0 */
+	SLOT_VANISH, /* the device that lost segments go to, unless 0 */
 	SLOT_DELAY_NS, /* how long every segment is held back */
 	/* Counts. */
 	SLOT_SEEN_DATA,
@@ -111,7 +112,7 @@ failed:
 static __always_inline int drop(void)
 {
 	add(SLOT_DROPPED, 1);
-	return VERDICT_DROP;
+	return get(SLOT_VANISH) ? bpf_redirect(get(SLOT_VANISH), 0) : VERDICT_DROP;
 }
 
 static __always_inline int treat(struct __sk_buff *skb, __u32 payload, __u8 flags)

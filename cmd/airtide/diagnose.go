@@ -305,12 +305,15 @@ func diagnoseCapture(
 
 // diagnoseOptions are the options for a recording.
 func diagnoseOptions(m trace.Metadata) diagnose.Options {
-	o := diagnose.Options{}
+	o := diagnose.Options{Drops: recordsDrops(m)}
 	if m.Source == "diag" {
 		o.Source = diagnose.Polled
 	}
 	return o
 }
+
+// recordsDrops reports whether the drops of the recorded host are in a recording.
+func recordsDrops(m trace.Metadata) bool { return slices.Contains(m.With, "drops") }
 
 // diagnoseIndent is the width of the names in front of the answers.
 const diagnoseIndent = 13

@@ -110,7 +110,7 @@ func summarise(ctx context.Context, r *reading, o *infoOptions) (infoJSON, error
 	if err != nil {
 		return infoJSON{}, err
 	}
-	s := summary.New(summary.Options{Unseen: unseen(meta.Source)})
+	s := summary.New(summary.Options{Unseen: unseen(meta.Source), Drops: recordsDrops(meta)})
 	engine := diagnose.New(diagnoseOptions(meta))
 	fields := append(summary.Fields(), diagnose.Fields()...)
 	err = r.scan(ctx, "summing up", trace.ScanOptions{Fields: fields, Flows: flows}, tcp.Tee{s, engine})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ type sourceFlags struct {
 	source, density, attach, btf string
 	poll                         time.Duration
 	buffer, maxFlows             int
+	with                         []string
 }
 
 func (f *sourceFlags) register(cmd *cobra.Command) {
@@ -36,7 +38,9 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.attach, "attach", "",
 		"kind of BPF program (default: the best that loads): tp_btf_trusted, tp_btf or raw_tp")
 	fl.StringVar(&f.btf, "btf", "", "file with the kernel's BTF, if the kernel has none")
+	fl.StringSliceVar(&f.with, "with", nil, "also observe, with bpf: "+strings.Join(bpf.WithNames(), ", "))
 	fixed(cmd, "source", "auto", "bpf", "diag")
+	fixed(cmd, "with", bpf.WithNames()...)
 	fixed(cmd, "attach", "tp_btf_trusted", "tp_btf", "raw_tp")
 	fixed(cmd, "density", "every", "change", "10ms", "100ms", "1s")
 }
@@ -78,6 +82,10 @@ func (f *sourceFlags) parse() (o source.Options, err error) {
 		if _, err := os.Stat(f.btf); errors.Is(err, fs.ErrNotExist) {
 			return o, fmt.Errorf("--btf: %w", err)
 		}
+	}
+	o.With, err = bpf.ParseWith(f.with)
+	if err != nil {
+		return o, err
 	}
 	o.BTFPath = f.btf
 	o.Poll = f.poll

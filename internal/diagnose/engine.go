@@ -21,6 +21,8 @@ const (
 // Options configure an engine.
 type Options struct {
 	Source Source
+	// Drops reports whether the drops of this host were recorded.
+	Drops bool
 	// MaxBins is the greatest number of bins that all flows keep together; 0 means maxBins.
 	MaxBins int
 	// Window bounds the time that each flow remembers; 0 is its whole life. Older bins are dropped,
@@ -85,6 +87,9 @@ func (e *Engine) flow(id tcp.FlowID) *flow {
 			e.makeRoom()
 		}
 		f = &flow{source: e.options.Source, windowNs: e.options.Window.Nanoseconds()}
+		if e.options.Drops {
+			f.places = &Places{}
+		}
 		f.ID = id
 		e.flows[id] = f
 		e.order = append(e.order, f)

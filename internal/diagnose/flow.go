@@ -47,6 +47,7 @@ type flow struct {
 	receivedAll   int64
 	deliveredAll  int64
 	maxReceiveWnd int64
+	places        *Places // nil unless drops were recorded
 }
 
 // describe takes a description. A later one adds knowledge.
@@ -415,6 +416,9 @@ func capturedCondition(s *sample) condition {
 
 // event takes an event. It may come up to a second after samples that are younger.
 func (f *flow) event(e *tcp.Event) {
+	if f.places != nil {
+		f.places.Event(e)
+	}
 	switch e.Kind {
 	case tcp.EventOpen:
 		if tcp.State(e.From) != tcp.State(e.To) {

@@ -27,6 +27,8 @@ type Connection struct {
 	// AckedBytes and ReceivedBytes were moved during the observation.
 	AckedBytes    int64 `json:"acked_bytes"`
 	ReceivedBytes int64 `json:"received_bytes"`
+	// Losses tells where the packets were lost that were sent again; null if drops were not recorded.
+	Losses *Losses `json:"losses"`
 	// Shares of time by limit, greatest first; their sum is 1.
 	Shares []Share `json:"shares"`
 	Finding
@@ -135,6 +137,9 @@ func (f *flow) report() Connection {
 	c := Connection{
 		Flow: f.Flow, AckedBytes: f.ackedAll, ReceivedBytes: f.receivedAll, Shares: []Share{}, Phases: []Phase{},
 		Direction: "idle", Finding: Finding{Or: []Limit{}, Evidence: []Evidence{}, Sentence: Unknown.Sentence()},
+	}
+	if f.places != nil {
+		c.Losses = f.places.Losses()
 	}
 	if len(f.bins) == 0 {
 		return c

@@ -201,6 +201,9 @@ func (c *Connection) write(out io.Writer) {
 		}
 		line(name, e.Field+": "+e.Text)
 	}
+	if c.Losses != nil && c.Direction == "sends" {
+		line("losses", c.Losses.String())
+	}
 	line("refuted by", c.Refuted)
 	line("next", c.Next)
 	if len(c.Phases) < 2 {

@@ -58,7 +58,7 @@ func TestCheckNames(t *testing.T) {
 		cap_sys_resource seccomp_filters landlock
 		tp_btf tp_btf_trusted raw_tp raw_tp_test_run tcp_probe inet_sock_set_state tcp_destroy_sock tcp_retransmit_skb
 		tcp_cong_state_set tcp_receive_reset tcp_send_reset tcp_rcv_space_adjust tcp_retransmit_result
-		tcp_retransmit_synack tcp_rcvbuf_grow tcp_sendmsg_locked
+		kfree_skb tcp_retransmit_synack net_dev_start_xmit tcp_sendmsg_locked drop_reasons tcp_rcvbuf_grow
 		bpf_memory_limit bpf_array_mmap bpf_probe_read_kernel bpf_skc_to_tcp_sock iter_tcp sock_ops
 		sock_ops_attach iter_tcp_setsockopt
 		struct_ops struct_ops_link tcx

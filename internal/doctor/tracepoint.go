@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cilium/ebpf"
@@ -13,9 +14,7 @@ import (
 
 // unusedTracepoints are tracepoints that doctor checks although no program of this build uses them.
 var unusedTracepoints = []source.Tracepoint{
-	{Name: "tcp_retransmit_synack", Since: "4.15"},
 	{Name: "tcp_rcvbuf_grow", Since: "6.16"},
-	{Name: "tcp_sendmsg_locked", Since: "6.16"},
 }
 
 // emptyProgram is a program that returns 0.
@@ -65,6 +64,22 @@ func tracepointChecks() []check {
 		probe: probeRetransmitResult, needs: need(optional, bpf, Monitor, Record),
 		loss: "retransmissions refused by the local device cause no event", remedy: "a kernel from 6.17 on",
 	})
+	known := source.Tracepoints()
+	for _, p := range source.Parts() {
+		for _, t := range p.Tracepoints {
+			if slices.ContainsFunc(known, func(k source.Tracepoint) bool { return k.Name == t.Name }) {
+				continue
+			}
+			known = append(known, t)
+			c := tracepointCheck(t)
+			c.loss = "--with " + p.Name + ": " + t.Without
+			checks = append(checks, c)
+		}
+	}
+	checks = append(checks, check{
+		name: "drop_reasons", group: groupTracepoints, probe: probeDropReasons,
+		loss: "--with drops: drops have no reason", remedy: "a kernel from 5.17 on",
+	})
 	for _, t := range unusedTracepoints {
 		c := tracepointCheck(t)
 		c.loss = "nothing: the programs do not use it"
@@ -87,6 +102,17 @@ func probeRetransmitResult(m *machine) finding {
 		return unknown("the kernel's types are unknown")
 	case !source.TellsOfRefusals(m.types):
 		return missing("tcp_retransmit_skb has no third argument in the kernel's types")
+	}
+	return ok("")
+}
+
+// probeDropReasons counts the arguments of the tracepoint, as the monitor does.
+func probeDropReasons(m *machine) finding {
+	switch {
+	case m.typesErr != nil:
+		return unknown("the kernel's types are unknown")
+	case !source.TellsOfDropReasons(m.types):
+		return missing("kfree_skb has no reason in the kernel's types")
 	}
 	return ok("")
 }

@@ -46,6 +46,12 @@ const (
 	EventLocalZeroWindow // this end advertised a zero window
 	EventCCChange        // congestion control changed; Text: the new name
 	EventTLPLoss         // a tail loss probe repaired a loss; cwnd is reduced once
+	// this host dropped a packet; Seq, EndSeq, Text: reason and device; From: DirectionSent or
+	// DirectionReceived; only recorded on demand
+	EventDrop
+	// the handshake is over; Value: its time in µs; From: State before; To: SYNs or SYN-ACKs that
+	// were sent again, at most 255; only recorded on demand
+	EventHandshake
 	numEventKinds
 )
 
@@ -69,7 +75,15 @@ var eventTable = [numEventKinds]Word{
 	EventLocalZeroWindow: {"local_zero_window", "this end closed its window"},
 	EventCCChange:        {"cc_change", "the congestion control changed; text: the new name"},
 	EventTLPLoss:         {"tlp_loss", "a tail loss probe repaired a loss; cwnd is reduced once"},
+	EventDrop:            {"drop", "this host dropped a packet (--with drops); text: reason and device"},
+	EventHandshake:       {"handshake", "the handshake is over (--with handshake); value: its time in µs"},
 }
+
+// From of EventDrop.
+const (
+	DirectionSent     uint8 = 1 // this end sent the packet
+	DirectionReceived uint8 = 2 // the packet was for this end
+)
 
 var eventNames = names(eventTable[:])
 

@@ -73,6 +73,13 @@ const (
 
 	StateField
 
+	// Recorded on demand.
+	PeerTimestamp
+	EchoedTimestamp
+	WriterBlocked
+	DeviceThrottled
+	DeviceWaitUs
+
 	// Private state of congestion controls, by name.
 	CubicKMs
 	CubicWmaxPackets
@@ -169,6 +176,18 @@ func (f Field) CongestionControlOf() string {
 		if strings.HasPrefix(fieldTable[f].Name, cc+"_") {
 			return cc
 		}
+	}
+	return ""
+}
+
+// OnDemand names the part of record --with without which the field is absent, "" for the fields
+// that are always recorded.
+func (f Field) OnDemand() string {
+	switch f {
+	case PeerTimestamp, EchoedTimestamp:
+		return "timestamps"
+	case WriterBlocked, DeviceThrottled, DeviceWaitUs:
+		return "waits"
 	}
 	return ""
 }
@@ -333,6 +352,30 @@ var fieldTable = [NumFields]FieldInfo{
 	SndbufLimitedUs: {"sndbuf_limited_us", "µs", Counter, "time limited by the send buffer", "tcp_sock.chrono_stat"},
 
 	StateField: {"state", "", Enum, "connection state", "sock.sk_state"},
+
+	PeerTimestamp: {
+		"peer_timestamp", "", Gauge,
+		"TSval of the arriving segment, in the peer's ticks; absent without --with timestamps", "TCP option 8",
+	},
+	EchoedTimestamp: {
+		"echoed_timestamp", "", Gauge,
+		"TSecr of the arriving segment, in this host's ticks of 1 ms or 1 µs; absent without --with timestamps",
+		"TCP option 8",
+	},
+	WriterBlocked: {
+		"writer_blocked", "", Flag, "a writer waits for room in the send buffer; absent without --with waits",
+		"socket.flags, SOCK_NOSPACE",
+	},
+	DeviceThrottled: {
+		"device_throttled", "", Flag,
+		"TCP waits until the own device has sent (TCP small queues); absent without --with waits",
+		"sock.sk_tsq_flags, TSQ_THROTTLED",
+	},
+	DeviceWaitUs: {
+		"device_wait_us", "µs", Gauge,
+		"longest wait of a packet between TCP and the device since the last sample; absent without --with waits",
+		"net_dev_start_xmit, sk_buff.skb_mstamp_ns",
+	},
 
 	CubicKMs: {
 		"cubic_k_ms", "ms", Gauge, "K: time from the start of the epoch to the origin point",

@@ -18,6 +18,10 @@ type Loss struct {
 	// that processor, in a system call below a soft interrupt. Each is a record that was never
 	// made. Known from kernel 5.12 on.
 	Missed uint64 `json:"missed_records"`
+	// IPBytes counts bytes of IP packets of this host's sockets, and UDP443Bytes those of UDP from
+	// or to port 443, which is mostly QUIC. They are counted on demand.
+	IPBytes     uint64 `json:"ip_bytes,omitempty"`
+	UDP443Bytes uint64 `json:"udp_443_bytes,omitempty"`
 }
 
 // Total is the number of records that are missing: lost on all processors, orphaned, or never made.
@@ -40,6 +44,8 @@ func (l *Loss) Since(before *Loss) Loss {
 	d.Unowned -= before.Unowned
 	d.Orphans -= before.Orphans
 	d.Missed -= before.Missed
+	d.IPBytes -= before.IPBytes
+	d.UDP443Bytes -= before.UDP443Bytes
 	return d
 }
 

@@ -20,6 +20,7 @@ import (
 type Path struct {
 	tb       testing.TB
 	sender   *Host
+	receiver *Host
 	lost     faults // at the receiver's ingress: nobody is told
 	refused  faults // at the sender's egress: TCP sees the device refuse the segment
 	segments bool
@@ -35,7 +36,7 @@ type Counts struct {
 
 func newPath(tb testing.TB, sender, receiver *Host, segments bool) *Path {
 	tb.Helper()
-	p := &Path{tb: tb, sender: sender, segments: segments}
+	p := &Path{tb: tb, sender: sender, receiver: receiver, segments: segments}
 	var err error
 	p.lost, err = attachFaults(tb, receiver, true)
 	if err == nil {
@@ -64,6 +65,43 @@ func (p *Path) Blackout(on bool) {
 		n = 1
 	}
 	p.set(p.lost, pathSlotSLOT_BLACKOUT, n)
+}
+
+// Vanish makes lost segments vanish without a drop that the kernel knows of, as if they were lost
+// beyond this host: they leave by a device of which nobody reads.
+func (p *Path) Vanish() {
+	p.tb.Helper()
+	index, err := p.receiver.nowhere(p.tb)
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	p.set(p.lost, pathSlotSLOT_VANISH, uint64(index))
+}
+
+// nowhere makes a TAP device that nobody reads, and returns its number.
+func (h *Host) nowhere(tb testing.TB) (index int, err error) {
+	const name = "nowhere"
+	err = h.Do(func() error {
+		fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		tb.Cleanup(func() { _ = unix.Close(fd) })
+		request, err := unix.NewIfreq(name)
+		if err != nil {
+			return err
+		}
+		request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
+		return unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("making a TAP device: %w", err)
+	}
+	tap, err := h.links.LinkByName(name)
+	if err != nil {
+		return 0, fmt.Errorf("finding %s: %w", name, err)
+	}
+	return tap.Attrs().Index, h.links.LinkSetUp(tap)
 }
 
 // MarkCE marks n data segments of an ECN-capable connection as having met congestion, after having

@@ -33,14 +33,15 @@ const (
 	pathSlotSLOT_HOLD_NS        pathSlot = 6
 	pathSlotSLOT_DROP_EVERY     pathSlot = 7
 	pathSlotSLOT_BLACKOUT       pathSlot = 8
-	pathSlotSLOT_DELAY_NS       pathSlot = 9
-	pathSlotSLOT_SEEN_DATA      pathSlot = 10
-	pathSlotSLOT_SEEN_ACKS      pathSlot = 11
-	pathSlotSLOT_DROPPED        pathSlot = 12
-	pathSlotSLOT_MARKED         pathSlot = 13
-	pathSlotSLOT_HELD           pathSlot = 14
-	pathSlotSLOT_HOLD_FAILED    pathSlot = 15
-	pathSlotSLOTS               pathSlot = 16
+	pathSlotSLOT_VANISH         pathSlot = 9
+	pathSlotSLOT_DELAY_NS       pathSlot = 10
+	pathSlotSLOT_SEEN_DATA      pathSlot = 11
+	pathSlotSLOT_SEEN_ACKS      pathSlot = 12
+	pathSlotSLOT_DROPPED        pathSlot = 13
+	pathSlotSLOT_MARKED         pathSlot = 14
+	pathSlotSLOT_HELD           pathSlot = 15
+	pathSlotSLOT_HOLD_FAILED    pathSlot = 16
+	pathSlotSLOTS               pathSlot = 17
 )
 
 // Names of all BPF objects in the ELF.

@@ -30,7 +30,7 @@ type privateState struct {
 var privateStates = append([]privateState{cubicState, bbrState}, ownStates()...)
 
 // privateSize is ICSK_CA_PRIV_SIZE of include/net/inet_connection_sock.h, in bytes.
-const privateSize = int(unsafe.Sizeof(monitorSampleRecord{}.Cc))
+const privateSize = int(unsafe.Sizeof(monitorSampleRecord{}.Cc)) - 8*moreWords
 
 // member is the place of a value in the private memory.
 type member struct {
@@ -52,13 +52,13 @@ func (m member) bytes() int {
 type members []member
 
 // get reads a member of up to 32 bits.
-func (m members) get(i int, cc *[13]uint64) int64 {
+func (m members) get(i int, cc *[15]uint64) int64 {
 	p := m[i]
 	return int64(uint32(cc[p.offset/8]>>(8*(p.offset%8)+uint32(p.shift))) & p.mask)
 }
 
 // u64 reads a member of 64 bits that is aligned to 4 bytes.
-func readU64(cc *[13]uint64, offset uint32) uint64 {
+func readU64(cc *[15]uint64, offset uint32) uint64 {
 	if offset%8 == 0 {
 		return cc[offset/8]
 	}

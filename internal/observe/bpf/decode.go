@@ -3,6 +3,7 @@ package bpf
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"unsafe"
 
 	"github.com/cilium/ebpf/btf"
@@ -17,6 +18,7 @@ const (
 	sampleSize       = int(unsafe.Sizeof(monitorSampleRecord{}))
 	flowSize         = int(unsafe.Sizeof(monitorFlowRecord{}))
 	eventSize        = int(unsafe.Sizeof(monitorEventRecord{}))
+	dropSize         = int(unsafe.Sizeof(monitorDropRecord{}))
 	sampleFlowOffset = int(unsafe.Offsetof(monitorSampleRecord{}.Flow))
 	eventFlowOffset  = int(unsafe.Offsetof(monitorEventRecord{}.Flow))
 	inheritedMark    = uint8(monitorMonFlowFlagsFLOW_INHERITED)
@@ -71,7 +73,9 @@ type decoder struct {
 	columns  *columns
 	rows     int               // filled rows
 	used     []*privateDecoder // the algorithms of these rows: the columns of the others are absent
-	absent   []int64           // one shared column of absent values, so it stays in the CPU cache
+	with     With
+	moreAt   int     // place of the words on demand in a sample's private state
+	absent   []int64 // one shared column of absent values, so it stays in the CPU cache
 }
 
 // columns is the memory of a batch, at places that are known to the compiler, for a row touches
@@ -106,11 +110,30 @@ func (d *decoder) newBatch(rows int) *tcp.Batch {
 	fillAbsent(d.absent)
 	for f := range tcp.NumStored {
 		b.Cols[f] = d.columns[f][:rows:rows]
-		if f.CongestionControlOf() != "" {
+		if f.CongestionControlOf() != "" || !d.records(f) {
 			b.Cols[f] = d.absent
 		}
 	}
 	return b
+}
+
+// records reports whether a field is recorded on demand, or always.
+func (d *decoder) records(f tcp.Field) bool {
+	return f.OnDemand() == "" || slices.Contains(d.with.Names(), f.OnDemand())
+}
+
+// more fills the fields that are recorded on demand.
+func (d *decoder) more(s *monitorSampleRecord, i int) {
+	c := d.columns
+	segment, word := s.Cc[d.moreAt], s.Cc[d.moreAt+1]
+	has := func(mark monitorMonMoreFlags) bool { return word&uint64(mark) != 0 }
+	timed := has(monitorMonMoreFlagsMORE_TIMESTAMPS)
+	c[tcp.PeerTimestamp][i] = orAbsent(int64(uint32(segment)), timed)
+	c[tcp.EchoedTimestamp][i] = orAbsent(int64(segment>>32), timed)
+	c[tcp.WriterBlocked][i] = flag(has(monitorMonMoreFlagsMORE_BLOCKED))
+	c[tcp.DeviceThrottled][i] = flag(has(monitorMonMoreFlagsMORE_THROTTLED))
+	wait := int64(word >> monitorMonMoreFlagsMORE_BITS / 1000)
+	c[tcp.DeviceWaitUs][i] = orAbsent(wait, wait > 0)
 }
 
 // use gives an algorithm columns of its own from row i on.
@@ -257,6 +280,9 @@ func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b
 	c[tcp.SndbufLimitedUs][i] = d.ticks.us(chrono[chronoSndbuf-1])
 	c[tcp.StateField][i] = int64(s.State)
 
+	if d.with.moreWords() > 0 {
+		d.more(s, i)
+	}
 	for _, f := range d.optional {
 		c[f][i] = tcp.Absent
 	}
@@ -305,18 +331,21 @@ func (d *decoder) event(raw []byte, flow tcp.FlowID, e *tcp.Event) {
 // flow converts a flow_record; the ID is left to the caller.
 func (d *decoder) flow(raw []byte) (f tcp.Flow, kernelID uint64, flags uint8) {
 	r := (*monitorFlowRecord)(unsafe.Pointer(unsafe.SliceData(raw)))
-	const afInet6 = 10
-	addr := func(a [16]uint8) netip.Addr {
-		if r.Family == afInet6 {
-			return netip.AddrFrom16(a)
-		}
-		return netip.AddrFrom4([4]byte(a[:4]))
-	}
+	addr := func(a [16]uint8) netip.Addr { return addressOf(r.Family, a) }
 	return tcp.Flow{
 		Local: netip.AddrPortFrom(addr(r.Local), r.LocalPort), Remote: netip.AddrPortFrom(addr(r.Remote), r.RemotePort),
 		NetNS: r.Netns, Cgroup: r.Cgroup, PID: r.Pid, Comm: cString(r.Comm[:]), Inode: r.Inode,
 		CongestionControl: cString(r.Cc[:]), FirstNs: int64(r.FirstNs), Inherited: r.Flags&inheritedMark != 0,
 	}, r.Flow, r.Flags
+}
+
+// addressOf converts an address: IPv4 is in the first four bytes.
+func addressOf(family uint16, a [16]uint8) netip.Addr {
+	const afInet6 = 10
+	if family == afInet6 {
+		return netip.AddrFrom16(a)
+	}
+	return netip.AddrFrom4([4]byte(a[:4]))
 }
 
 func cString(s []int8) string {

@@ -14,6 +14,7 @@ type flow struct {
 	private *privateDecoder
 	// undecided: its owner is not known, and the filter asks for one.
 	undecided bool
+	at        position // only with WithDrops
 	// held are the records of an undecided flow.
 	held [][]byte
 }

@@ -54,6 +54,8 @@ type Options struct {
 	BatchTime time.Duration
 	// NoOwners leaves out the owners of the sockets. It is not for a filter by process.
 	NoOwners bool
+	// With chooses the parts that are observed on demand.
+	With With
 	// Aliases finds names under which congestion controls with another's private state are loaded:
 	// "fair" is "cubic_rtt".
 	Aliases func() (map[string]string, error)
@@ -91,6 +93,7 @@ type loaded struct {
 	hz      int
 	types   *btf.Spec
 	private map[string]*privateDecoder
+	moreAt  int // place of the words of parts on demand in a sample's private state
 }
 
 func (l *loaded) Close() error {
@@ -275,8 +278,11 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (*loaded, err
 	if err != nil {
 		return nil, err
 	}
+	more := l.chooseMore(o)
 	for name := range spec.Programs {
-		if _, ok := wanted[name]; !ok && name != "jiffies_now" && (name != walkProgram || !withWalk) {
+		_, ok := wanted[name]
+		ok = ok || wantsMore(name, more, o.With) || name == "jiffies_now" || name == walkProgram && withWalk
+		if !ok {
 			delete(spec.Programs, name)
 		}
 	}
@@ -289,7 +295,7 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (*loaded, err
 	if err != nil {
 		return nil, err
 	}
-	if err := l.begin(wanted, sizes, o); err != nil {
+	if err := l.begin(wanted, more, sizes, o); err != nil {
 		_ = l.Close() // the error of begin says why
 		return nil, err
 	}
@@ -339,7 +345,8 @@ func (l *loaded) specialise(spec *ebpf.CollectionSpec, o Options) (sizes ringSiz
 	if buffer <= 0 {
 		buffer = DefaultBufferBytes
 	}
-	sizes = sizesFor(cpus, buffer, 8*privateWords)
+	l.moreAt = privateWords
+	sizes = sizesFor(cpus, buffer, 8*(privateWords+o.With.moreWords()))
 	constants := sizes.configure(spec)
 	constants["mon_cc_words_most"] = uint32(privateWords)
 	if !TellsOfRefusals(l.types) {
@@ -353,7 +360,7 @@ func (l *loaded) specialise(spec *ebpf.CollectionSpec, o Options) (sizes ringSiz
 }
 
 // begin opens the rings, fills the maps, attaches the programs and walks over existing sockets.
-func (l *loaded) begin(wanted map[string]hook, sizes ringSizes, o Options) (err error) {
+func (l *loaded) begin(wanted map[string]hook, more []string, sizes ringSizes, o Options) (err error) {
 	l.rings, err = openRings(l.coll, sizes)
 	if err != nil {
 		return err
@@ -378,6 +385,9 @@ func (l *loaded) begin(wanted map[string]hook, sizes ringSizes, o Options) (err 
 		if err := l.attachHook(wanted, h); err != nil {
 			return err
 		}
+	}
+	if err := l.attachMore(more, o.With); err != nil {
+		return err
 	}
 	if prog := l.coll.Programs[walkProgram]; prog != nil {
 		l.missing = append(l.missing, walkAll(prog)...)
@@ -410,6 +420,9 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options, values map
 	if o.MaxFlows > 0 {
 		spec.Maps["flows"].MaxEntries = uint32(o.MaxFlows)
 	}
+	if !o.With.has(WithHandshake) {
+		spec.Maps["synacks"].MaxEntries = 1
+	}
 	if !allocatesInHooks(types) {
 		spec.Maps["flows"].Flags &^= preallocateNot
 	}
@@ -420,6 +433,8 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options, values map
 	maps.Copy(values, map[string]any{
 		"mon_density": uint32(o.Density.Mode), "mon_density_ns": uint64(o.Density.Every),
 		"mon_without_owners":        o.NoOwners,
+		"mon_with":                  uint32(o.With),
+		"mon_drop_has_reason":       TellsOfDropReasons(types),
 		"mon_has_cong_state_set":    o.argsOf(types, "tcp_cong_state_set") >= 0,
 		"mon_retransmit_has_result": TellsOfRefusals(types),
 	})

@@ -13,6 +13,16 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+type monitorAddresses struct {
+	_          structs.HostLayout
+	Local      [4]uint32
+	Remote     [4]uint32
+	LocalPort  uint16
+	RemotePort uint16
+	Family     uint16
+	_          [2]byte
+}
+
 type monitorCcName struct {
 	_    structs.HostLayout
 	Name [16]int8
@@ -21,6 +31,24 @@ type monitorCcName struct {
 type monitorCommKey struct {
 	_    structs.HostLayout
 	Comm [16]int8
+}
+
+type monitorDropRecord struct {
+	_               structs.HostLayout
+	Kind            uint8
+	TcpFlags        uint8
+	Family          uint16
+	Reason          uint32
+	Flow            uint64
+	TimeNs          uint64
+	Source          [16]uint8
+	Destination     [16]uint8
+	SourcePort      uint16
+	DestinationPort uint16
+	Seq             uint32
+	Payload         uint32
+	Netns           uint32
+	Device          [16]int8
 }
 
 type monitorEventRecord struct {
@@ -112,6 +140,7 @@ type monitorFlowState struct {
 	LocalZeroWindow uint8
 	Comm            [16]int8
 	_               [4]byte
+	DeviceWaitNs    uint64
 }
 
 type monitorMonCause uint32
@@ -130,10 +159,12 @@ const (
 type monitorMonCounter uint32
 
 const (
-	monitorMonCounterCOUNTER_LOST      monitorMonCounter = 0
-	monitorMonCounterCOUNTER_UNTRACKED monitorMonCounter = 1
-	monitorMonCounterCOUNTER_UNOWNED   monitorMonCounter = 2
-	monitorMonCounterCOUNTERS          monitorMonCounter = 3
+	monitorMonCounterCOUNTER_LOST         monitorMonCounter = 0
+	monitorMonCounterCOUNTER_UNTRACKED    monitorMonCounter = 1
+	monitorMonCounterCOUNTER_UNOWNED      monitorMonCounter = 2
+	monitorMonCounterCOUNTER_IP_BYTES     monitorMonCounter = 3
+	monitorMonCounterCOUNTER_UDP_443BYTES monitorMonCounter = 4
+	monitorMonCounterCOUNTERS             monitorMonCounter = 5
 )
 
 type monitorMonEventKind uint32
@@ -157,6 +188,8 @@ const (
 	monitorMonEventKindEVENT_LOCAL_ZERO_WINDOW monitorMonEventKind = 16
 	monitorMonEventKindEVENT_CC_CHANGE         monitorMonEventKind = 17
 	monitorMonEventKindEVENT_TLP_LOSS          monitorMonEventKind = 18
+	monitorMonEventKindEVENT_DROP              monitorMonEventKind = 19
+	monitorMonEventKindEVENT_HANDSHAKE         monitorMonEventKind = 20
 )
 
 type monitorMonFlowFlags uint32
@@ -165,6 +198,15 @@ const (
 	monitorMonFlowFlagsFLOW_INHERITED monitorMonFlowFlags = 1
 	monitorMonFlowFlagsFLOW_UNDECIDED monitorMonFlowFlags = 2
 	monitorMonFlowFlagsFLOW_REJECTED  monitorMonFlowFlags = 4
+)
+
+type monitorMonMoreFlags uint32
+
+const (
+	monitorMonMoreFlagsMORE_TIMESTAMPS monitorMonMoreFlags = 1
+	monitorMonMoreFlagsMORE_BLOCKED    monitorMonMoreFlags = 2
+	monitorMonMoreFlagsMORE_THROTTLED  monitorMonMoreFlags = 4
+	monitorMonMoreFlagsMORE_BITS       monitorMonMoreFlags = 8
 )
 
 type monitorMonReason uint32
@@ -192,6 +234,7 @@ const (
 	monitorMonRecordKindRECORD_SAMPLE monitorMonRecordKind = 1
 	monitorMonRecordKindRECORD_FLOW   monitorMonRecordKind = 2
 	monitorMonRecordKindRECORD_EVENT  monitorMonRecordKind = 3
+	monitorMonRecordKindRECORD_DROP   monitorMonRecordKind = 4
 )
 
 type monitorMonRingLimits uint32
@@ -207,6 +250,17 @@ const (
 	monitorMonSampleFlagsSAMPLE_CC           monitorMonSampleFlags = 2
 	monitorMonSampleFlagsSAMPLE_CWND_LIMITED monitorMonSampleFlags = 4
 	monitorMonSampleFlagsSAMPLE_APP_LIMITED  monitorMonSampleFlags = 8
+)
+
+type monitorMonWithParts uint32
+
+const (
+	monitorMonWithPartsWITH_DROPS       monitorMonWithParts = 1
+	monitorMonWithPartsWITH_HANDSHAKE   monitorMonWithParts = 2
+	monitorMonWithPartsWITH_TIMESTAMPS  monitorMonWithParts = 4
+	monitorMonWithPartsWITH_WAITS       monitorMonWithParts = 8
+	monitorMonWithPartsWITH_UDP         monitorMonWithParts = 16
+	monitorMonWithPartsWITH_HALF_CLOSED monitorMonWithParts = 32
 )
 
 type monitorOptions struct {
@@ -294,7 +348,7 @@ type monitorSampleRecord struct {
 	RateIntervalUs uint32
 	ChronoStat     [3]uint32
 	ChronoStart    uint32
-	Cc             [13]uint64
+	Cc             [15]uint64
 }
 
 type monitorScratch struct {
@@ -304,78 +358,98 @@ type monitorScratch struct {
 
 type monitorSlot struct {
 	_     structs.HostLayout
-	Bytes [344]uint8
+	Bytes [360]uint8
+}
+
+type monitorSynack struct {
+	_           structs.HostLayout
+	FirstNs     uint64
+	Retransmits uint32
+	_           [4]byte
 }
 
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	monitorMapCcWords                = "cc_words"
-	monitorMapCounters               = "counters"
-	monitorMapFilterComms            = "filter_comms"
-	monitorMapFilterPids             = "filter_pids"
-	monitorMapFlows                  = "flows"
-	monitorMapNesting                = "nesting"
-	monitorMapNextFlow               = "next_flow"
-	monitorMapOptionsScratch         = "options_scratch"
-	monitorMapOwners                 = "owners"
-	monitorMapRingControls           = "ring_controls"
-	monitorMapScratches              = "scratches"
-	monitorMapSlots                  = "slots"
-	monitorMapUnfollowed             = "unfollowed"
-	monitorProgBtfInetSockSetState   = "btf_inet_sock_set_state"
-	monitorProgBtfTcpCongStateSet    = "btf_tcp_cong_state_set"
-	monitorProgBtfTcpDestroySock     = "btf_tcp_destroy_sock"
-	monitorProgBtfTcpProbe           = "btf_tcp_probe"
-	monitorProgBtfTcpRcvSpaceAdjust  = "btf_tcp_rcv_space_adjust"
-	monitorProgBtfTcpReceiveReset    = "btf_tcp_receive_reset"
-	monitorProgBtfTcpRetransmitSkb   = "btf_tcp_retransmit_skb"
-	monitorProgBtfTcpSendReset       = "btf_tcp_send_reset"
-	monitorProgJiffiesNow            = "jiffies_now"
-	monitorProgRawInetSockSetState   = "raw_inet_sock_set_state"
-	monitorProgRawTcpCongStateSet    = "raw_tcp_cong_state_set"
-	monitorProgRawTcpDestroySock     = "raw_tcp_destroy_sock"
-	monitorProgRawTcpProbe           = "raw_tcp_probe"
-	monitorProgRawTcpRcvSpaceAdjust  = "raw_tcp_rcv_space_adjust"
-	monitorProgRawTcpReceiveReset    = "raw_tcp_receive_reset"
-	monitorProgRawTcpRetransmitSkb   = "raw_tcp_retransmit_skb"
-	monitorProgRawTcpSendReset       = "raw_tcp_send_reset"
-	monitorProgTrustedTcpProbe       = "trusted_tcp_probe"
-	monitorProgWalkSockets           = "walk_sockets"
-	monitorVarFilterCgroups          = "filter_cgroups"
-	monitorVarFilterCgroupsN         = "filter_cgroups_n"
-	monitorVarFilterCommsN           = "filter_comms_n"
-	monitorVarFilterNetns            = "filter_netns"
-	monitorVarFilterNetnsN           = "filter_netns_n"
-	monitorVarFilterPidsN            = "filter_pids_n"
-	monitorVarFilterPorts            = "filter_ports"
-	monitorVarFilterPortsN           = "filter_ports_n"
-	monitorVarFilterPrefixes         = "filter_prefixes"
-	monitorVarFilterPrefixesN        = "filter_prefixes_n"
-	monitorVarMonCcWordsMost         = "mon_cc_words_most"
-	monitorVarMonDensity             = "mon_density"
-	monitorVarMonDensityNs           = "mon_density_ns"
-	monitorVarMonHasCongStateSet     = "mon_has_cong_state_set"
-	monitorVarMonPidnsDev            = "mon_pidns_dev"
-	monitorVarMonPidnsIno            = "mon_pidns_ino"
-	monitorVarMonRetransmitHasResult = "mon_retransmit_has_result"
-	monitorVarMonWithoutOwners       = "mon_without_owners"
-	monitorVarNestedRingSlots        = "nested_ring_slots"
-	monitorVarRingSlots              = "ring_slots"
-	monitorVarUnusedCause            = "unused_cause"
-	monitorVarUnusedCounter          = "unused_counter"
-	monitorVarUnusedEventKind        = "unused_event_kind"
-	monitorVarUnusedEventRecord      = "unused_event_record"
-	monitorVarUnusedFlowFlags        = "unused_flow_flags"
-	monitorVarUnusedFlowRecord       = "unused_flow_record"
-	monitorVarUnusedOwner            = "unused_owner"
-	monitorVarUnusedReason           = "unused_reason"
-	monitorVarUnusedRecordKind       = "unused_record_kind"
-	monitorVarUnusedRingControl      = "unused_ring_control"
-	monitorVarUnusedRingLimits       = "unused_ring_limits"
-	monitorVarUnusedSampleFlags      = "unused_sample_flags"
-	monitorVarUnusedSampleRecord     = "unused_sample_record"
+	monitorMapCcWords                  = "cc_words"
+	monitorMapCounters                 = "counters"
+	monitorMapFilterComms              = "filter_comms"
+	monitorMapFilterPids               = "filter_pids"
+	monitorMapFlows                    = "flows"
+	monitorMapNesting                  = "nesting"
+	monitorMapNextFlow                 = "next_flow"
+	monitorMapOptionsScratch           = "options_scratch"
+	monitorMapOwners                   = "owners"
+	monitorMapRingControls             = "ring_controls"
+	monitorMapScratches                = "scratches"
+	monitorMapSlots                    = "slots"
+	monitorMapSynacks                  = "synacks"
+	monitorMapUnfollowed               = "unfollowed"
+	monitorProgBtfInetSockSetState     = "btf_inet_sock_set_state"
+	monitorProgBtfTcpCongStateSet      = "btf_tcp_cong_state_set"
+	monitorProgBtfTcpDestroySock       = "btf_tcp_destroy_sock"
+	monitorProgBtfTcpProbe             = "btf_tcp_probe"
+	monitorProgBtfTcpRcvSpaceAdjust    = "btf_tcp_rcv_space_adjust"
+	monitorProgBtfTcpReceiveReset      = "btf_tcp_receive_reset"
+	monitorProgBtfTcpRetransmitSkb     = "btf_tcp_retransmit_skb"
+	monitorProgBtfTcpSendReset         = "btf_tcp_send_reset"
+	monitorProgJiffiesNow              = "jiffies_now"
+	monitorProgMoreKfreeSkb            = "more_kfree_skb"
+	monitorProgMoreNetDevStartXmit     = "more_net_dev_start_xmit"
+	monitorProgMoreReceived            = "more_received"
+	monitorProgMoreSent                = "more_sent"
+	monitorProgMoreTcpRcvSpaceAdjust   = "more_tcp_rcv_space_adjust"
+	monitorProgMoreTcpRetransmitSynack = "more_tcp_retransmit_synack"
+	monitorProgMoreTcpSendmsgLocked    = "more_tcp_sendmsg_locked"
+	monitorProgRawInetSockSetState     = "raw_inet_sock_set_state"
+	monitorProgRawTcpCongStateSet      = "raw_tcp_cong_state_set"
+	monitorProgRawTcpDestroySock       = "raw_tcp_destroy_sock"
+	monitorProgRawTcpProbe             = "raw_tcp_probe"
+	monitorProgRawTcpRcvSpaceAdjust    = "raw_tcp_rcv_space_adjust"
+	monitorProgRawTcpReceiveReset      = "raw_tcp_receive_reset"
+	monitorProgRawTcpRetransmitSkb     = "raw_tcp_retransmit_skb"
+	monitorProgRawTcpSendReset         = "raw_tcp_send_reset"
+	monitorProgTrustedTcpProbe         = "trusted_tcp_probe"
+	monitorProgWalkSockets             = "walk_sockets"
+	monitorVarFilterCgroups            = "filter_cgroups"
+	monitorVarFilterCgroupsN           = "filter_cgroups_n"
+	monitorVarFilterCommsN             = "filter_comms_n"
+	monitorVarFilterNetns              = "filter_netns"
+	monitorVarFilterNetnsN             = "filter_netns_n"
+	monitorVarFilterPidsN              = "filter_pids_n"
+	monitorVarFilterPorts              = "filter_ports"
+	monitorVarFilterPortsN             = "filter_ports_n"
+	monitorVarFilterPrefixes           = "filter_prefixes"
+	monitorVarFilterPrefixesN          = "filter_prefixes_n"
+	monitorVarMonCcWordsMost           = "mon_cc_words_most"
+	monitorVarMonDensity               = "mon_density"
+	monitorVarMonDensityNs             = "mon_density_ns"
+	monitorVarMonDropHasReason         = "mon_drop_has_reason"
+	monitorVarMonHasCongStateSet       = "mon_has_cong_state_set"
+	monitorVarMonPidnsDev              = "mon_pidns_dev"
+	monitorVarMonPidnsIno              = "mon_pidns_ino"
+	monitorVarMonRetransmitHasResult   = "mon_retransmit_has_result"
+	monitorVarMonWith                  = "mon_with"
+	monitorVarMonWithoutOwners         = "mon_without_owners"
+	monitorVarNestedRingSlots          = "nested_ring_slots"
+	monitorVarRingSlots                = "ring_slots"
+	monitorVarUnusedCause              = "unused_cause"
+	monitorVarUnusedCounter            = "unused_counter"
+	monitorVarUnusedDropRecord         = "unused_drop_record"
+	monitorVarUnusedEventKind          = "unused_event_kind"
+	monitorVarUnusedEventRecord        = "unused_event_record"
+	monitorVarUnusedFlowFlags          = "unused_flow_flags"
+	monitorVarUnusedFlowRecord         = "unused_flow_record"
+	monitorVarUnusedMoreFlags          = "unused_more_flags"
+	monitorVarUnusedOwner              = "unused_owner"
+	monitorVarUnusedReason             = "unused_reason"
+	monitorVarUnusedRecordKind         = "unused_record_kind"
+	monitorVarUnusedRingControl        = "unused_ring_control"
+	monitorVarUnusedRingLimits         = "unused_ring_limits"
+	monitorVarUnusedSampleFlags        = "unused_sample_flags"
+	monitorVarUnusedSampleRecord       = "unused_sample_record"
+	monitorVarUnusedWith               = "unused_with"
 )
 
 // loadMonitor returns the embedded CollectionSpec for monitor.
@@ -420,25 +494,32 @@ type monitorSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type monitorProgramSpecs struct {
-	BtfInetSockSetState  *ebpf.ProgramSpec `ebpf:"btf_inet_sock_set_state"`
-	BtfTcpCongStateSet   *ebpf.ProgramSpec `ebpf:"btf_tcp_cong_state_set"`
-	BtfTcpDestroySock    *ebpf.ProgramSpec `ebpf:"btf_tcp_destroy_sock"`
-	BtfTcpProbe          *ebpf.ProgramSpec `ebpf:"btf_tcp_probe"`
-	BtfTcpRcvSpaceAdjust *ebpf.ProgramSpec `ebpf:"btf_tcp_rcv_space_adjust"`
-	BtfTcpReceiveReset   *ebpf.ProgramSpec `ebpf:"btf_tcp_receive_reset"`
-	BtfTcpRetransmitSkb  *ebpf.ProgramSpec `ebpf:"btf_tcp_retransmit_skb"`
-	BtfTcpSendReset      *ebpf.ProgramSpec `ebpf:"btf_tcp_send_reset"`
-	JiffiesNow           *ebpf.ProgramSpec `ebpf:"jiffies_now"`
-	RawInetSockSetState  *ebpf.ProgramSpec `ebpf:"raw_inet_sock_set_state"`
-	RawTcpCongStateSet   *ebpf.ProgramSpec `ebpf:"raw_tcp_cong_state_set"`
-	RawTcpDestroySock    *ebpf.ProgramSpec `ebpf:"raw_tcp_destroy_sock"`
-	RawTcpProbe          *ebpf.ProgramSpec `ebpf:"raw_tcp_probe"`
-	RawTcpRcvSpaceAdjust *ebpf.ProgramSpec `ebpf:"raw_tcp_rcv_space_adjust"`
-	RawTcpReceiveReset   *ebpf.ProgramSpec `ebpf:"raw_tcp_receive_reset"`
-	RawTcpRetransmitSkb  *ebpf.ProgramSpec `ebpf:"raw_tcp_retransmit_skb"`
-	RawTcpSendReset      *ebpf.ProgramSpec `ebpf:"raw_tcp_send_reset"`
-	TrustedTcpProbe      *ebpf.ProgramSpec `ebpf:"trusted_tcp_probe"`
-	WalkSockets          *ebpf.ProgramSpec `ebpf:"walk_sockets"`
+	BtfInetSockSetState     *ebpf.ProgramSpec `ebpf:"btf_inet_sock_set_state"`
+	BtfTcpCongStateSet      *ebpf.ProgramSpec `ebpf:"btf_tcp_cong_state_set"`
+	BtfTcpDestroySock       *ebpf.ProgramSpec `ebpf:"btf_tcp_destroy_sock"`
+	BtfTcpProbe             *ebpf.ProgramSpec `ebpf:"btf_tcp_probe"`
+	BtfTcpRcvSpaceAdjust    *ebpf.ProgramSpec `ebpf:"btf_tcp_rcv_space_adjust"`
+	BtfTcpReceiveReset      *ebpf.ProgramSpec `ebpf:"btf_tcp_receive_reset"`
+	BtfTcpRetransmitSkb     *ebpf.ProgramSpec `ebpf:"btf_tcp_retransmit_skb"`
+	BtfTcpSendReset         *ebpf.ProgramSpec `ebpf:"btf_tcp_send_reset"`
+	JiffiesNow              *ebpf.ProgramSpec `ebpf:"jiffies_now"`
+	MoreKfreeSkb            *ebpf.ProgramSpec `ebpf:"more_kfree_skb"`
+	MoreNetDevStartXmit     *ebpf.ProgramSpec `ebpf:"more_net_dev_start_xmit"`
+	MoreReceived            *ebpf.ProgramSpec `ebpf:"more_received"`
+	MoreSent                *ebpf.ProgramSpec `ebpf:"more_sent"`
+	MoreTcpRcvSpaceAdjust   *ebpf.ProgramSpec `ebpf:"more_tcp_rcv_space_adjust"`
+	MoreTcpRetransmitSynack *ebpf.ProgramSpec `ebpf:"more_tcp_retransmit_synack"`
+	MoreTcpSendmsgLocked    *ebpf.ProgramSpec `ebpf:"more_tcp_sendmsg_locked"`
+	RawInetSockSetState     *ebpf.ProgramSpec `ebpf:"raw_inet_sock_set_state"`
+	RawTcpCongStateSet      *ebpf.ProgramSpec `ebpf:"raw_tcp_cong_state_set"`
+	RawTcpDestroySock       *ebpf.ProgramSpec `ebpf:"raw_tcp_destroy_sock"`
+	RawTcpProbe             *ebpf.ProgramSpec `ebpf:"raw_tcp_probe"`
+	RawTcpRcvSpaceAdjust    *ebpf.ProgramSpec `ebpf:"raw_tcp_rcv_space_adjust"`
+	RawTcpReceiveReset      *ebpf.ProgramSpec `ebpf:"raw_tcp_receive_reset"`
+	RawTcpRetransmitSkb     *ebpf.ProgramSpec `ebpf:"raw_tcp_retransmit_skb"`
+	RawTcpSendReset         *ebpf.ProgramSpec `ebpf:"raw_tcp_send_reset"`
+	TrustedTcpProbe         *ebpf.ProgramSpec `ebpf:"trusted_tcp_probe"`
+	WalkSockets             *ebpf.ProgramSpec `ebpf:"walk_sockets"`
 }
 
 // monitorMapSpecs contains maps before they are loaded into the kernel.
@@ -457,6 +538,7 @@ type monitorMapSpecs struct {
 	RingControls   *ebpf.MapSpec `ebpf:"ring_controls"`
 	Scratches      *ebpf.MapSpec `ebpf:"scratches"`
 	Slots          *ebpf.MapSpec `ebpf:"slots"`
+	Synacks        *ebpf.MapSpec `ebpf:"synacks"`
 	Unfollowed     *ebpf.MapSpec `ebpf:"unfollowed"`
 }
 
@@ -477,19 +559,23 @@ type monitorVariableSpecs struct {
 	MonCcWordsMost         *ebpf.VariableSpec `ebpf:"mon_cc_words_most"`
 	MonDensity             *ebpf.VariableSpec `ebpf:"mon_density"`
 	MonDensityNs           *ebpf.VariableSpec `ebpf:"mon_density_ns"`
+	MonDropHasReason       *ebpf.VariableSpec `ebpf:"mon_drop_has_reason"`
 	MonHasCongStateSet     *ebpf.VariableSpec `ebpf:"mon_has_cong_state_set"`
 	MonPidnsDev            *ebpf.VariableSpec `ebpf:"mon_pidns_dev"`
 	MonPidnsIno            *ebpf.VariableSpec `ebpf:"mon_pidns_ino"`
 	MonRetransmitHasResult *ebpf.VariableSpec `ebpf:"mon_retransmit_has_result"`
+	MonWith                *ebpf.VariableSpec `ebpf:"mon_with"`
 	MonWithoutOwners       *ebpf.VariableSpec `ebpf:"mon_without_owners"`
 	NestedRingSlots        *ebpf.VariableSpec `ebpf:"nested_ring_slots"`
 	RingSlots              *ebpf.VariableSpec `ebpf:"ring_slots"`
 	UnusedCause            *ebpf.VariableSpec `ebpf:"unused_cause"`
 	UnusedCounter          *ebpf.VariableSpec `ebpf:"unused_counter"`
+	UnusedDropRecord       *ebpf.VariableSpec `ebpf:"unused_drop_record"`
 	UnusedEventKind        *ebpf.VariableSpec `ebpf:"unused_event_kind"`
 	UnusedEventRecord      *ebpf.VariableSpec `ebpf:"unused_event_record"`
 	UnusedFlowFlags        *ebpf.VariableSpec `ebpf:"unused_flow_flags"`
 	UnusedFlowRecord       *ebpf.VariableSpec `ebpf:"unused_flow_record"`
+	UnusedMoreFlags        *ebpf.VariableSpec `ebpf:"unused_more_flags"`
 	UnusedOwner            *ebpf.VariableSpec `ebpf:"unused_owner"`
 	UnusedReason           *ebpf.VariableSpec `ebpf:"unused_reason"`
 	UnusedRecordKind       *ebpf.VariableSpec `ebpf:"unused_record_kind"`
@@ -497,6 +583,7 @@ type monitorVariableSpecs struct {
 	UnusedRingLimits       *ebpf.VariableSpec `ebpf:"unused_ring_limits"`
 	UnusedSampleFlags      *ebpf.VariableSpec `ebpf:"unused_sample_flags"`
 	UnusedSampleRecord     *ebpf.VariableSpec `ebpf:"unused_sample_record"`
+	UnusedWith             *ebpf.VariableSpec `ebpf:"unused_with"`
 }
 
 // monitorObjects contains all objects after they have been loaded into the kernel.
@@ -531,6 +618,7 @@ type monitorMaps struct {
 	RingControls   *ebpf.Map `ebpf:"ring_controls"`
 	Scratches      *ebpf.Map `ebpf:"scratches"`
 	Slots          *ebpf.Map `ebpf:"slots"`
+	Synacks        *ebpf.Map `ebpf:"synacks"`
 	Unfollowed     *ebpf.Map `ebpf:"unfollowed"`
 }
 
@@ -548,6 +636,7 @@ func (m *monitorMaps) Close() error {
 		m.RingControls,
 		m.Scratches,
 		m.Slots,
+		m.Synacks,
 		m.Unfollowed,
 	)
 }
@@ -569,19 +658,23 @@ type monitorVariables struct {
 	MonCcWordsMost         *ebpf.Variable `ebpf:"mon_cc_words_most"`
 	MonDensity             *ebpf.Variable `ebpf:"mon_density"`
 	MonDensityNs           *ebpf.Variable `ebpf:"mon_density_ns"`
+	MonDropHasReason       *ebpf.Variable `ebpf:"mon_drop_has_reason"`
 	MonHasCongStateSet     *ebpf.Variable `ebpf:"mon_has_cong_state_set"`
 	MonPidnsDev            *ebpf.Variable `ebpf:"mon_pidns_dev"`
 	MonPidnsIno            *ebpf.Variable `ebpf:"mon_pidns_ino"`
 	MonRetransmitHasResult *ebpf.Variable `ebpf:"mon_retransmit_has_result"`
+	MonWith                *ebpf.Variable `ebpf:"mon_with"`
 	MonWithoutOwners       *ebpf.Variable `ebpf:"mon_without_owners"`
 	NestedRingSlots        *ebpf.Variable `ebpf:"nested_ring_slots"`
 	RingSlots              *ebpf.Variable `ebpf:"ring_slots"`
 	UnusedCause            *ebpf.Variable `ebpf:"unused_cause"`
 	UnusedCounter          *ebpf.Variable `ebpf:"unused_counter"`
+	UnusedDropRecord       *ebpf.Variable `ebpf:"unused_drop_record"`
 	UnusedEventKind        *ebpf.Variable `ebpf:"unused_event_kind"`
 	UnusedEventRecord      *ebpf.Variable `ebpf:"unused_event_record"`
 	UnusedFlowFlags        *ebpf.Variable `ebpf:"unused_flow_flags"`
 	UnusedFlowRecord       *ebpf.Variable `ebpf:"unused_flow_record"`
+	UnusedMoreFlags        *ebpf.Variable `ebpf:"unused_more_flags"`
 	UnusedOwner            *ebpf.Variable `ebpf:"unused_owner"`
 	UnusedReason           *ebpf.Variable `ebpf:"unused_reason"`
 	UnusedRecordKind       *ebpf.Variable `ebpf:"unused_record_kind"`
@@ -589,31 +682,39 @@ type monitorVariables struct {
 	UnusedRingLimits       *ebpf.Variable `ebpf:"unused_ring_limits"`
 	UnusedSampleFlags      *ebpf.Variable `ebpf:"unused_sample_flags"`
 	UnusedSampleRecord     *ebpf.Variable `ebpf:"unused_sample_record"`
+	UnusedWith             *ebpf.Variable `ebpf:"unused_with"`
 }
 
 // monitorPrograms contains all programs after they have been loaded into the kernel.
 //
 // It can be passed to loadMonitorObjects or ebpf.CollectionSpec.LoadAndAssign.
 type monitorPrograms struct {
-	BtfInetSockSetState  *ebpf.Program `ebpf:"btf_inet_sock_set_state"`
-	BtfTcpCongStateSet   *ebpf.Program `ebpf:"btf_tcp_cong_state_set"`
-	BtfTcpDestroySock    *ebpf.Program `ebpf:"btf_tcp_destroy_sock"`
-	BtfTcpProbe          *ebpf.Program `ebpf:"btf_tcp_probe"`
-	BtfTcpRcvSpaceAdjust *ebpf.Program `ebpf:"btf_tcp_rcv_space_adjust"`
-	BtfTcpReceiveReset   *ebpf.Program `ebpf:"btf_tcp_receive_reset"`
-	BtfTcpRetransmitSkb  *ebpf.Program `ebpf:"btf_tcp_retransmit_skb"`
-	BtfTcpSendReset      *ebpf.Program `ebpf:"btf_tcp_send_reset"`
-	JiffiesNow           *ebpf.Program `ebpf:"jiffies_now"`
-	RawInetSockSetState  *ebpf.Program `ebpf:"raw_inet_sock_set_state"`
-	RawTcpCongStateSet   *ebpf.Program `ebpf:"raw_tcp_cong_state_set"`
-	RawTcpDestroySock    *ebpf.Program `ebpf:"raw_tcp_destroy_sock"`
-	RawTcpProbe          *ebpf.Program `ebpf:"raw_tcp_probe"`
-	RawTcpRcvSpaceAdjust *ebpf.Program `ebpf:"raw_tcp_rcv_space_adjust"`
-	RawTcpReceiveReset   *ebpf.Program `ebpf:"raw_tcp_receive_reset"`
-	RawTcpRetransmitSkb  *ebpf.Program `ebpf:"raw_tcp_retransmit_skb"`
-	RawTcpSendReset      *ebpf.Program `ebpf:"raw_tcp_send_reset"`
-	TrustedTcpProbe      *ebpf.Program `ebpf:"trusted_tcp_probe"`
-	WalkSockets          *ebpf.Program `ebpf:"walk_sockets"`
+	BtfInetSockSetState     *ebpf.Program `ebpf:"btf_inet_sock_set_state"`
+	BtfTcpCongStateSet      *ebpf.Program `ebpf:"btf_tcp_cong_state_set"`
+	BtfTcpDestroySock       *ebpf.Program `ebpf:"btf_tcp_destroy_sock"`
+	BtfTcpProbe             *ebpf.Program `ebpf:"btf_tcp_probe"`
+	BtfTcpRcvSpaceAdjust    *ebpf.Program `ebpf:"btf_tcp_rcv_space_adjust"`
+	BtfTcpReceiveReset      *ebpf.Program `ebpf:"btf_tcp_receive_reset"`
+	BtfTcpRetransmitSkb     *ebpf.Program `ebpf:"btf_tcp_retransmit_skb"`
+	BtfTcpSendReset         *ebpf.Program `ebpf:"btf_tcp_send_reset"`
+	JiffiesNow              *ebpf.Program `ebpf:"jiffies_now"`
+	MoreKfreeSkb            *ebpf.Program `ebpf:"more_kfree_skb"`
+	MoreNetDevStartXmit     *ebpf.Program `ebpf:"more_net_dev_start_xmit"`
+	MoreReceived            *ebpf.Program `ebpf:"more_received"`
+	MoreSent                *ebpf.Program `ebpf:"more_sent"`
+	MoreTcpRcvSpaceAdjust   *ebpf.Program `ebpf:"more_tcp_rcv_space_adjust"`
+	MoreTcpRetransmitSynack *ebpf.Program `ebpf:"more_tcp_retransmit_synack"`
+	MoreTcpSendmsgLocked    *ebpf.Program `ebpf:"more_tcp_sendmsg_locked"`
+	RawInetSockSetState     *ebpf.Program `ebpf:"raw_inet_sock_set_state"`
+	RawTcpCongStateSet      *ebpf.Program `ebpf:"raw_tcp_cong_state_set"`
+	RawTcpDestroySock       *ebpf.Program `ebpf:"raw_tcp_destroy_sock"`
+	RawTcpProbe             *ebpf.Program `ebpf:"raw_tcp_probe"`
+	RawTcpRcvSpaceAdjust    *ebpf.Program `ebpf:"raw_tcp_rcv_space_adjust"`
+	RawTcpReceiveReset      *ebpf.Program `ebpf:"raw_tcp_receive_reset"`
+	RawTcpRetransmitSkb     *ebpf.Program `ebpf:"raw_tcp_retransmit_skb"`
+	RawTcpSendReset         *ebpf.Program `ebpf:"raw_tcp_send_reset"`
+	TrustedTcpProbe         *ebpf.Program `ebpf:"trusted_tcp_probe"`
+	WalkSockets             *ebpf.Program `ebpf:"walk_sockets"`
 }
 
 func (p *monitorPrograms) Close() error {
@@ -627,6 +728,13 @@ func (p *monitorPrograms) Close() error {
 		p.BtfTcpRetransmitSkb,
 		p.BtfTcpSendReset,
 		p.JiffiesNow,
+		p.MoreKfreeSkb,
+		p.MoreNetDevStartXmit,
+		p.MoreReceived,
+		p.MoreSent,
+		p.MoreTcpRcvSpaceAdjust,
+		p.MoreTcpRetransmitSynack,
+		p.MoreTcpSendmsgLocked,
 		p.RawInetSockSetState,
 		p.RawTcpCongStateSet,
 		p.RawTcpDestroySock,

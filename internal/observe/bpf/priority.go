@@ -1,7 +1,9 @@
 package bpf
 
 import (
+	"context"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,5 +25,31 @@ func raisePriority() (restore func()) {
 		if unix.Setpriority(unix.PRIO_PROCESS, thread, 20-before) == nil {
 			runtime.UnlockOSThread()
 		}
+	}
+}
+
+// sleep waits on the calling thread, or for less time if a signal comes. A timer of Go would be
+// served by another thread. That one has ordinary priority, so it waits for a processor while other
+// programs keep all of them busy, and the rings run full meanwhile.
+func sleep(d time.Duration) {
+	t := unix.NsecToTimespec(d.Nanoseconds())
+	_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &t, nil)
+}
+
+// pause waits for the next drain and reports whether the context has ended.
+func (s *Source) pause(ctx context.Context, wait time.Duration) (done bool) {
+	if s.options.Drain <= 0 {
+		if ctx.Err() == nil {
+			sleep(wait)
+		}
+		return ctx.Err() != nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return true
+	case <-timer.C:
+		return false
 	}
 }

@@ -42,7 +42,7 @@ type ringSizes struct {
 // control's private state are recorded.
 func sizesFor(cpus, bytes, privateBytes int) ringSizes {
 	var s monitorSampleRecord
-	slot := max(int(unsafe.Offsetof(s.Cc))+privateBytes, eventSize, flowSize)
+	slot := max(int(unsafe.Offsetof(s.Cc))+privateBytes, eventSize, flowSize, dropSize)
 	slot = (slot + cacheLine - 1) / cacheLine * cacheLine
 	slots := max(powerOfTwo(bytes/slot), nestedShare)
 	return ringSizes{cpus: cpus, slots: slots, nested: slots / nestedShare, slotSize: slot}

@@ -24,6 +24,7 @@ type Source struct {
 	batch   *tcp.Batch
 	loss    tcp.Loss
 	unowned uint64 // flows without an owner at the end
+	drops   *drops // nil without WithDrops
 }
 
 // Open loads and attaches the programs. From here on the kernel records; call Run soon.
@@ -37,6 +38,11 @@ func Open(o Options) (*Source, error) {
 		s.owners = owner.NewResolver()
 	}
 	s.decoder = newDecoder(l.types, l.hz, l.private)
+	s.decoder.with = o.With
+	s.decoder.moreAt = l.moreAt
+	if o.With.has(WithDrops) {
+		s.drops = newDrops(dropReasons(l.types))
+	}
 	// Without a cgroup v2 mount the flows keep their cgroup ids and have no path.
 	s.cgroups, _ = owner.OpenCgroups()
 	s.batch = s.decoder.newBatch(batchRows)
@@ -84,16 +90,9 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 	if wait <= 0 {
 		wait = minDrain
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	lastBatch, lastSlow := time.Now(), time.Now()
 	for {
-		done := false
-		select {
-		case <-ctx.Done():
-			done = true
-		case <-timer.C:
-		}
+		done := s.pause(ctx, wait)
 		// The programs never wake us: a wake-up costs more than a record.
 		filled, err := s.loaded.rings.drain(func(raw []byte) error { return s.take(raw, sink) })
 		if err != nil {
@@ -102,7 +101,6 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 		if s.options.Drain <= 0 {
 			wait = pace(wait, filled)
 		}
-		timer.Reset(wait)
 		now := time.Now()
 		slow := done || now.Sub(lastSlow) >= slowTime
 		// A recording is written to its file at the lost counts. So all older samples must have
@@ -176,6 +174,9 @@ func (s *Source) take(raw []byte, sink tcp.Sink) error {
 			s.flows.hold(f, raw)
 			return nil
 		}
+		if s.drops != nil {
+			f.note(raw)
+		}
 		s.decoder.sample(raw, f.flow.ID, f.private, s.batch)
 		if s.decoder.full(s.batch) {
 			return s.flush(sink)
@@ -185,6 +186,8 @@ func (s *Source) take(raw []byte, sink tcp.Sink) error {
 		return s.takeEvent(raw, sink)
 	case monitorMonRecordKindRECORD_FLOW:
 		return s.takeFlow(raw, sink)
+	case monitorMonRecordKindRECORD_DROP:
+		return s.takeDrop(raw, sink)
 	}
 	return fmt.Errorf("reading a ring: there is no record of kind %d", raw[0])
 }
@@ -206,13 +209,40 @@ func (s *Source) takeEvent(raw []byte, sink tcp.Sink) error {
 	}
 	if e.Kind == tcp.EventClose {
 		s.flows.close(kernelFlow(raw))
+		if s.drops != nil {
+			s.drops.forget(f)
+		}
 	}
 	return sink.Event(&e)
+}
+
+// takeDrop gives a dropped packet to its flows.
+func (s *Source) takeDrop(raw []byte, sink tcp.Sink) error {
+	if s.drops == nil {
+		return nil
+	}
+	dropped, lost := s.drops.read(raw)
+	if !lost {
+		return nil
+	}
+	return deliverEvents(s.drops.events(dropped), sink)
+}
+
+func deliverEvents(events []tcp.Event, sink tcp.Sink) error {
+	for i := range events {
+		if err := sink.Event(&events[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Source) takeFlow(raw []byte, sink tcp.Sink) error {
 	flow, kernelID, flags := s.decoder.flow(raw)
 	if flags&rejectedMark != 0 {
+		if f := s.flows.find(kernelID); f != nil && s.drops != nil {
+			s.drops.forget(f)
+		}
 		s.flows.close(kernelID)
 		return nil
 	}
@@ -237,6 +267,11 @@ func (s *Source) announce(f *flow, sink tcp.Sink) error {
 	}
 	if err := sink.Flow(&f.flow); err != nil {
 		return err
+	}
+	if s.drops != nil {
+		if err := deliverEvents(s.drops.learn(f), sink); err != nil {
+			return err
+		}
 	}
 	for _, raw := range s.flows.takeHeld(f) {
 		if err := s.take(raw, sink); err != nil {
@@ -309,6 +344,17 @@ func (s *Source) readCounters() error {
 	s.loss.Untracked = untracked
 	s.loss.Unowned = unowned + s.unowned
 	s.loss.Missed = s.missedRuns()
+	if !s.options.With.has(WithUDP) {
+		return nil
+	}
+	s.loss.IPBytes, err = sumCounter(counters, monitorMonCounterCOUNTER_IP_BYTES)
+	if err != nil {
+		return err
+	}
+	s.loss.UDP443Bytes, err = sumCounter(counters, monitorMonCounterCOUNTER_UDP_443BYTES)
+	if err != nil {
+		return err
+	}
 	return nil
 }
 

@@ -61,6 +61,8 @@ type Options struct {
 	// NoOwners leaves out the owners of the sockets, and with them all looks into /proc. It cannot
 	// be together with a filter by process.
 	NoOwners bool
+	// With chooses the parts that the BPF source observes on demand.
+	With bpf.With
 }
 
 // Source delivers samples and events to a sink until its context ends.
@@ -102,6 +104,9 @@ func Open(o Options) (*Opened, error) {
 	if o.NoOwners && len(o.Filter.PIDs)+len(o.Filter.Comms) > 0 {
 		return nil, errors.New("a filter by process needs to know whose the sockets are")
 	}
+	if o.With != 0 && o.Source == Diag {
+		return nil, errors.New("--with needs the source bpf")
+	}
 	switch o.Source {
 	case BPF:
 		return openBPF(o)
@@ -111,6 +116,9 @@ func Open(o Options) (*Opened, error) {
 	opened, err := openBPF(o)
 	if err == nil {
 		return opened, nil
+	}
+	if o.With != 0 {
+		return nil, fmt.Errorf("--with needs the source bpf: %w", err)
 	}
 	fallback, diagErr := openDiag(o)
 	if diagErr != nil {
@@ -132,7 +140,8 @@ func neither(bpfErr, diagErr error) error {
 func openBPF(o Options) (*Opened, error) {
 	s, err := bpf.Open(bpf.Options{
 		Filter: o.Filter, Density: o.Density, BufferBytes: o.BufferBytes, MaxFlows: o.MaxFlows, Attach: o.Attach,
-		BTFPath: o.BTFPath, BatchTime: o.BatchTime, Drain: o.Drain, NoOwners: o.NoOwners, Aliases: aliases,
+		BTFPath: o.BTFPath, BatchTime: o.BatchTime, Drain: o.Drain, NoOwners: o.NoOwners, With: o.With,
+		Aliases: aliases,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the bpf source: %w", err)

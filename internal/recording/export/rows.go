@@ -96,7 +96,19 @@ func (r *eventRow) fromTo(e *tcp.Event) {
 		r.ToState = text(tcp.CAState(e.To).String())
 	case tcp.EventUndo:
 		r.FromState = text(tcp.CAState(e.From).String())
+	case tcp.EventHandshake:
+		r.FromState = text(tcp.State(e.From).String())
+	case tcp.EventDrop:
+		r.FromState = text(directionText(e.From))
 	}
+}
+
+// directionText is the direction of a dropped packet.
+func directionText(direction uint8) string {
+	if direction == tcp.DirectionReceived {
+		return "received"
+	}
+	return "sent"
 }
 
 // kindLost is the kind of a row for records that the observation lost.

@@ -392,6 +392,9 @@ func metadata(o Options, opened *source.Opened) trace.Metadata {
 	m.HZ = opened.HZ
 	m.Density = o.Observe.Density.String()
 	m.Filter = o.Observe.Filter
+	if opened.Kind == source.BPF {
+		m.With = o.Observe.With.Names()
+	}
 	m.IntervalNs = opened.Interval.Nanoseconds()
 	return m
 }

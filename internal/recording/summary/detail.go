@@ -35,6 +35,11 @@ func (t *Totals) write(out io.Writer, o TextOptions) {
 		line(o.red(fmt.Sprintf("%d (per CPU %s; %d of flows that are not known, %d never made), %s not followed",
 			l.Records, perCPU(l.PerCPU), l.OrphanRecords, l.MissedRecords, units.Count(l.Untracked, "flow"))))
 	}
+	if t.Loss != nil && t.Loss.IPBytes != nil {
+		fmt.Fprintf(out, "%s UDP port 443, mostly QUIC: %sB, %s of all bytes of this host\n",
+			o.bold(fmt.Sprintf("%-14s", "not seen")), metric(float64(*t.Loss.UDP443Bytes)),
+			units.Percent(float64(*t.Loss.UDP443Bytes)/float64(*t.Loss.IPBytes)))
+	}
 	if t.Loss != nil && t.Loss.Unowned > 0 {
 		fmt.Fprintf(out, "%s %s %s\n", o.bold(fmt.Sprintf("%-14s", "left out")), units.Count(t.Loss.Unowned, "flow"),
 			"(filter by process): the owner was unknown until the end")
@@ -135,6 +140,9 @@ func (g *Figures) write(out io.Writer, o TextOptions) {
 		bytesText(again.Bytes), show(again.DeliveredPct, func(p float64) string { return units.Percent(p / 100) }),
 		count(g.DeliveredPackets), count(g.LostPackets)))
 	field("  by cause", show(again.Causes, Causes.text))
+	if again.Losses != nil {
+		field("  by place", again.Losses.String())
+	}
 	e := g.Errors
 	field("errors", fmt.Sprintf("reordering %s, local congestion %s, duplicate ACK/SACK %s, timeout %s",
 		count(e.Reordering), count(e.LocalCongestion), count(e.DupAck), count(e.Timeout)))

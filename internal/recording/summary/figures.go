@@ -89,6 +89,9 @@ func (f *flow) report(m *measures, unseen *[256]bool) Flow {
 		minRtt := f.minRtt
 		line.MinRttUs = &minRtt
 	}
+	if f.places != nil {
+		line.Retransmissions.Losses = f.places.Losses()
+	}
 	line.setRates(m.acked, m.received)
 	line.count(f.ofCounts(), unseen)
 	return line

@@ -3,6 +3,7 @@ package summary
 import (
 	"slices"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
@@ -60,8 +61,9 @@ type flow struct {
 	caNs [numCAStates]int64
 	caOK bool
 
-	counts  *counts  // nil without such events
-	ccNames []string // in the order in which they were first used
+	places  *diagnose.Places // nil unless the drops of this host were recorded
+	counts  *counts          // nil without such events
+	ccNames []string         // in the order in which they were first used
 	// control is the last congestion control, describedControl that of the last description.
 	control, describedControl string
 	closed                    bool
@@ -220,6 +222,9 @@ func (c *counter) move(offset int64, inherited bool) int64 {
 func (f *flow) event(e *tcp.Event) {
 	f.events++
 	f.see(e.TimeNs)
+	if f.places != nil {
+		f.places.Event(e)
+	}
 	if e.Code != tcp.CodeNone || e.Kind == tcp.EventRetransmit || e.Kind == tcp.EventUndo {
 		if f.counts == nil {
 			f.counts = new(counts)

@@ -34,6 +34,9 @@ type Loss struct {
 	MissedRecords uint64   `json:"missed_records"`
 	Untracked     uint64   `json:"untracked_flows"`
 	Unowned       uint64   `json:"unowned_flows"`
+	// IPBytes and UDP443Bytes are counted on demand; null if they were not.
+	IPBytes     *uint64 `json:"ip_bytes"`
+	UDP443Bytes *uint64 `json:"udp_443_bytes"`
 }
 
 // Flow summarises one flow.
@@ -110,6 +113,8 @@ type Retransmissions struct {
 	// DeliveredPct is the packets in per cent of the delivered ones.
 	DeliveredPct *float64 `json:"delivered_pct"`
 	Causes       *Causes  `json:"causes"` // counts of the events
+	// Losses tells where the packets were lost; null if the drops of this host were not recorded.
+	Losses *diagnose.Losses `json:"losses"`
 }
 
 // Causes counts retransmissions by tcp.Cause.

@@ -3,6 +3,7 @@ package summary
 import (
 	"slices"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
@@ -12,11 +13,14 @@ type Options struct {
 	// Unseen lists the kinds of events that the source cannot see. Counts that need them are
 	// absent.
 	Unseen []tcp.EventKind
+	// Drops reports whether the drops of this host were recorded.
+	Drops bool
 }
 
 // Summary is a tcp.Sink.
 type Summary struct {
 	unseen [256]bool // index: event kind
+	drops  bool
 	// dense holds flows by ID. IDs come from a file, so very large ones go into sparse.
 	dense  []*flow
 	sparse map[tcp.FlowID]*flow
@@ -39,6 +43,7 @@ func New(o Options) *Summary {
 	s := &Summary{sparse: map[tcp.FlowID]*flow{}, names: map[string]string{}}
 	s.up = stats.NewPeakRate(totalRateBins)
 	s.down = stats.NewPeakRate(totalRateBins)
+	s.drops = o.Drops
 	for _, k := range o.Unseen {
 		s.unseen[k] = true
 	}
@@ -64,6 +69,9 @@ func (s *Summary) flow(id tcp.FlowID) *flow {
 		return f
 	}
 	f := newFlow(id)
+	if s.drops {
+		f.places = &diagnose.Places{}
+	}
 	s.order = append(s.order, f)
 	if id > maxDense {
 		s.sparse[id] = f

@@ -209,14 +209,15 @@ func TestJSONNames(t *testing.T) {
 		},
 		{
 			"loss", value["totals"].(map[string]any)["loss"],
-			strings.Fields("lost_per_cpu lost_records missed_records orphan_records unowned_flows untracked_flows"),
+			strings.Fields(`ip_bytes lost_per_cpu lost_records missed_records orphan_records udp_443_bytes unowned_flows
+				untracked_flows`),
 		},
 		{"a flow", flow, append(strings.Fields(`cgroup cgroup_id close_reason closed comm congestion_control
 			congestion_controls certainty
 			first_ns flow inherited inode limit local netns pid remote`), figures...)},
 		{"rtt_us", flow["rtt_us"], strings.Fields("max median min p95 p99")},
 		{"cwnd_packets", flow["cwnd_packets"], strings.Fields("max median min")},
-		{"retransmissions", flow["retransmissions"], strings.Fields("bytes causes delivered_pct packets")},
+		{"retransmissions", flow["retransmissions"], strings.Fields("bytes causes delivered_pct losses packets")},
 		{
 			"causes", flow["retransmissions"].(map[string]any)["causes"],
 			strings.Fields("fast other rack_timer rto rto_recovery syn tlp without_event"),

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"airtide/internal/diagnose"
 	"airtide/internal/stats"
 )
 
@@ -65,6 +66,12 @@ func (t *totals) add(f *flow, m *measures, line *Flow) {
 	addTo(&t.LostPackets, line.LostPackets)
 	addTo(&t.Retransmissions.Packets, line.Retransmissions.Packets)
 	addTo(&t.Retransmissions.Bytes, line.Retransmissions.Bytes)
+	if l := line.Retransmissions.Losses; l != nil {
+		if t.Retransmissions.Losses == nil {
+			t.Retransmissions.Losses = &diagnose.Losses{Here: []diagnose.Place{}}
+		}
+		t.Retransmissions.Losses.Add(l)
+	}
 	if line.MinRttUs != nil && (t.MinRttUs == nil || *line.MinRttUs < *t.MinRttUs) {
 		t.MinRttUs = line.MinRttUs
 	}
@@ -101,6 +108,10 @@ func (t *totals) report(s *Summary) Totals {
 			Records: s.loss.Total(), PerCPU: append([]uint64{}, s.loss.PerCPU...),
 			OrphanRecords: s.loss.Orphans, MissedRecords: s.loss.Missed, Untracked: s.loss.Untracked,
 			Unowned: s.loss.Unowned,
+		}
+		if s.loss.IPBytes > 0 {
+			t.Loss.IPBytes = &s.loss.IPBytes
+			t.Loss.UDP443Bytes = &s.loss.UDP443Bytes
 		}
 	}
 	return t.Totals

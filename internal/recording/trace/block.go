@@ -11,7 +11,7 @@ import (
 // skips unknown parts of a newer minor version. docs/reference/recording.md has the rules.
 const (
 	versionMajor = 1
-	versionMinor = 0
+	versionMinor = 1
 )
 
 // marker starts every block, and therefore the file. Its bytes betray a transfer that changed line

@@ -17,7 +17,7 @@ import (
 
 // Metadata describes how a recording was made.
 type Metadata struct {
-	// Format is the format's version, "1.0". Create fills it in.
+	// Format is the format's version, "1.1". Create fills it in.
 	Format string `json:"format"`
 	// Tool is the version of the program that recorded.
 	Tool string `json:"tool"`
@@ -39,6 +39,8 @@ type Metadata struct {
 	Filter       filter.Filter `json:"filter"`
 	// Density is a filter.Density as text: "every", "change", or a duration.
 	Density string `json:"density"`
+	// With names the parts that were recorded on demand, such as "drops".
+	With []string `json:"with,omitempty"`
 	// IntervalNs is the polling interval of the source diag.
 	IntervalNs int64 `json:"interval_ns,omitempty"`
 

@@ -267,6 +267,10 @@ func eventText(e *RecentEvent) string {
 		detail = scaledText(Value(e.Value)) + " bytes"
 	case tcp.EventCCChange:
 		detail = units.Printable(e.Text)
+	case tcp.EventDrop:
+		detail = fmt.Sprintf("%s %d-%d", units.Printable(e.Text), e.Seq, e.EndSeq)
+	case tcp.EventHandshake:
+		detail = fmt.Sprintf("%s ms, %d sent again", msText(Value(e.Value)), e.To)
 	}
 	text := strings.TrimRight(name+"  "+detail, " ")
 	if e.Count > 1 {

@@ -59,6 +59,9 @@ type eventLine struct {
 	Marked     *int64       `json:"delivered_ce_packets,omitempty"`
 	Window     *int64       `json:"send_window_bytes,omitempty"`
 	CC         *string      `json:"congestion_control,omitempty"`
+	Place      *string      `json:"place,omitempty"`
+	Handshake  *int64       `json:"handshake_us,omitempty"`
+	SentAgain  *uint8       `json:"sent_again,omitempty"`
 	FromSample bool         `json:"from_sample"`
 }
 
@@ -109,6 +112,13 @@ func newEventLine(e *tcp.Event, local, remote Text, wall time.Time) *eventLine {
 		l.Window = &e.Value
 	case tcp.EventCCChange:
 		l.CC = &e.Text
+	case tcp.EventDrop:
+		l.Seq = &e.Seq
+		l.EndSeq = &e.EndSeq
+		l.Place = &e.Text
+	case tcp.EventHandshake:
+		l.Handshake = &e.Value
+		l.SentAgain = &e.To
 	}
 	return l
 }
