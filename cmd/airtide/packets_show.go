@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ func newPacketsShow(t *terminal.Terminal) *cobra.Command {
 		chosen captureFlags
 		limit  limitFlag
 		top    int
+		live   time.Duration
 	)
 	cmd := &cobra.Command{
 		Use:   "show FILE",
@@ -23,6 +25,7 @@ shows everything about one: segments sent again, duplicate ACKs, SACK, windows, 
 handshake. --json has everything about all.`,
 		Example: `  airtide packets show upload.pcap --top 100
   airtide packets show upload.pcap --connection 1
+  ssh root@ap tcpdump -i br-lan -s 160 -U -w - tcp | airtide packets show --live -
   airtide packets show upload.pcap --json | jq '.connections[] | {client, end}'`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -38,6 +41,9 @@ handshake. --json has everything about all.`,
 			}
 			v.Top = top
 			v.Limit = int(limit)
+			if cmd.Flags().Changed("live") {
+				return packetsError(v.Live(cmd.Context(), live))
+			}
 			if asJSON {
 				return packetsError(v.JSON(cmd.Context()))
 			}
@@ -48,6 +54,10 @@ handshake. --json has everything about all.`,
 	chosen.register(cmd, "print everything about one connection")
 	cmd.Flags().IntVar(&top, "top", 20, "number of connections in the table, those with most data first")
 	limit.register(cmd, "connections that --json prints")
+	durationVar(cmd.Flags(), &live, "live", "", time.Second, "print the table while the capture is read, each interval")
+	cmd.Flags().Lookup("live").NoOptDefVal = "1s"
+	exclusive(cmd, "live", "connection")
+	exclusive(cmd, "live", "json")
 	exclusive(cmd, "top", "connection")
 	exclusive(cmd, "top", "json")
 	return cmd

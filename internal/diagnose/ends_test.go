@@ -2,7 +2,10 @@ package diagnose
 
 import (
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"airtide/internal/tcp"
 )
@@ -130,5 +133,114 @@ func TestTheReceiverSettlesItsWindow(t *testing.T) {
 		if j := onlyJoined(t, a, b); j.Limit != want || j.Shares[0].Limit != want {
 			t.Errorf("the limit is %s, want %s; %v", j.Limit, want, j.Shares)
 		}
+	}
+}
+
+// If there are too many connections, closed ones go first, then those with the fewest bytes.
+func TestTheBiggestConnectionsStay(t *testing.T) {
+	e := New(Options{MaxFlows: 8})
+	b := tcp.NewBatch(64)
+	add := func(id tcp.FlowID, bytes int64) {
+		b.Reset()
+		for i := range int64(2) {
+			row := tcp.Sample{Flow: id, TimeNs: t0 + i*100*ms}
+			for f := range row.Values {
+				row.Values[f] = tcp.Absent
+			}
+			row.Values[tcp.AckedBytes] = i * bytes
+			row.Values[tcp.SentBytes] = i * bytes
+			b.Append(&row)
+		}
+		if err := e.Samples(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id := tcp.FlowID(1); id <= 8; id++ {
+		add(id, int64(id)*1000)
+	}
+	closed := &tcp.Event{Flow: 8, TimeNs: t0 + 300*ms, Kind: tcp.EventClose, Reason: tcp.ReasonLocalFIN}
+	if err := e.Event(closed); err != nil {
+		t.Fatal(err)
+	}
+	add(9, 500)
+	r := e.Report()
+	var kept []tcp.FlowID
+	for _, c := range r.Connections {
+		kept = append(kept, c.ID)
+	}
+	if want := []tcp.FlowID{2, 3, 4, 5, 6, 7, 9}; !slices.Equal(kept, want) || r.LeftOut != 2 {
+		t.Errorf("kept %v, want %v; %d left out", kept, want, r.LeftOut)
+	}
+}
+
+// A window of time drops older bins, so that a live engine keeps up with the present.
+func TestAWindowForgets(t *testing.T) {
+	s := newScene(t, Options{Window: 5 * time.Second})
+	s.run(10e9, func(int64) { s.sends(5) })
+	now, _ := s.engine.Now(1, s.now)
+	if now != CwndBound {
+		t.Errorf("now %s", now)
+	}
+	s.set(values{tcp.InFlightPackets: 4, tcp.CwndLimited: 0})
+	s.run(10e9, func(int64) {
+		s.sends(1)
+		s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes]})
+	})
+	now, _ = s.engine.Now(1, s.now)
+	if now != Application {
+		t.Errorf("now %s, want the application", now)
+	}
+	c, known := s.engine.Connection(1)
+	if !known || c.Seconds > 7 || c.Limit != Application {
+		t.Errorf("the past has %.1f s and is limited by %s", c.Seconds, c.Limit)
+	}
+	s.engine.Forget(1)
+	if _, known := s.engine.Connection(1); known || len(s.engine.Report().Connections) != 0 {
+		t.Error("a forgotten flow is still there")
+	}
+}
+
+// Reasons for doubt make each verdict likely at most, and a connection that was open before has no
+// certain limit that needs its least RTT.
+func TestDoubtsLowerTheCertainty(t *testing.T) {
+	play := func(o Options, change func(*scene)) Connection {
+		s := newScene(t, o)
+		change(s)
+		s.run(5e9, func(int64) { s.sends(5) })
+		return s.only()
+	}
+	if c := play(Options{}, func(*scene) {}); c.Certainty != Certain {
+		t.Errorf("without doubt %s is %s", c.Limit, c.Certainty)
+	}
+	for name, c := range map[string]Connection{
+		"polled":    play(Options{Source: Polled}, func(*scene) {}),
+		"inherited": play(Options{}, func(s *scene) { s.flow.Inherited = true }),
+		"lost": play(Options{}, func(s *scene) {
+			if err := s.engine.Lost(&tcp.Loss{PerCPU: []uint64{3}}); err != nil {
+				t.Fatal(err)
+			}
+		}),
+	} {
+		if c.Certainty != Likely {
+			t.Errorf("%s: %s is %s", name, c.Limit, c.Certainty)
+		}
+	}
+}
+
+// Names of processes are shown without control characters, and connections without data are idle.
+func TestTextIsPrintable(t *testing.T) {
+	s := newScene(t, Options{})
+	s.flow.Comm = "evil\x1b[31m\u202e"
+	s.run(2e9, func(int64) { s.sends(3) })
+	if err := s.engine.Flow(&tcp.Flow{ID: 2, Comm: "silent"}); err != nil {
+		t.Fatal(err)
+	}
+	r := s.engine.Report()
+	var text strings.Builder
+	if err := r.WriteText(&text, true); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(text.String(), "\x1b\u202e") || !strings.Contains(text.String(), "idle: 1 connection") {
+		t.Errorf("%q", text.String())
 	}
 }

@@ -61,6 +61,12 @@ func (c *connection) finish(step *Step) *Connection {
 			d.GreatestWindow = &greatest
 		}
 	}
+	if c.FromServer.RTT != nil {
+		c.ClientSideUs = c.FromServer.RTT.P50
+	}
+	if c.FromClient.RTT != nil {
+		c.ServerSideUs = c.FromClient.RTT.P50
+	}
 	c.describeHandshake()
 	c.describeEnd()
 	c.setResent()

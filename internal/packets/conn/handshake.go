@@ -14,6 +14,8 @@ func (c *connection) handshake(s *decode.Segment, sender, receiver *side, from i
 			c.ackedNs = s.TimeNs
 			if client.synNs > 0 {
 				c.rttNs = max(0, s.TimeNs-client.synNs)
+				c.ClientSideUs = float64(max(0, s.TimeNs-c.synAckNs)) / 1000
+				c.ServerSideUs = float64(max(0, c.synAckNs-client.synNs)) / 1000
 				c.locate()
 			}
 		}

@@ -83,6 +83,11 @@ func TestLateSegmentsAtTheSenderWereSentAgain(t *testing.T) {
 		if (d.ResentSegments == nil) != (c.resent == nil) || c.resent != nil && *d.ResentSegments != *c.resent {
 			t.Errorf("at the %s: sent again %v", c.near, d.ResentSegments)
 		}
+		client, server := all[0].ClientSideUs, all[0].ServerSideUs
+		if sum := client + server; c.near == "between" && (client < sum/4 || server < sum/4) ||
+			c.near == "client" && client > sum/10 || c.near == "server" && server > sum/10 {
+			t.Errorf("at the %s: RTT to the client %v µs, to the server %v µs", c.near, client, server)
+		}
 		us, handshake := all[0].RTTUs(d)
 		if c.near == "server" && (!handshake || us < 40_000) {
 			t.Errorf("the RTT at the server is %v µs", us)

@@ -17,6 +17,10 @@ func writeDetail(t *terminal.Terminal, c *conn.Connection) error {
 	if c.HandshakeUs > 0 {
 		text += fmt.Sprintf("handshake took %s ms; captured %s\n", units.ThreeDigits(c.HandshakeUs/1000), place(c.Near))
 	}
+	if c.ClientSideUs > 0 || c.ServerSideUs > 0 {
+		text += fmt.Sprintf("RTT from here to the client %s ms, to the server %s ms\n", sideText(c.ClientSideUs),
+			sideText(c.ServerSideUs))
+	}
 	if c.ClockStepsBack > 0 {
 		text += units.Count(c.ClockStepsBack, "packet") + " with an earlier time than the packet before\n"
 	}

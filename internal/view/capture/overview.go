@@ -47,6 +47,8 @@ func overviewTable() *terminal.Table {
 		{Title: "DATA UP", Right: true, Optional: 2},
 		{Title: "DATA DOWN", Right: true, Optional: 7},
 		{Title: "RTT MS", Right: true, Optional: 1},
+		{Title: "CLIENT MS", Right: true, Optional: 6},
+		{Title: "SERVER MS", Right: true, Optional: 5},
 		{Title: "SEG/ACK", Right: true, Optional: 11},
 		{Title: "RETRANS", Right: true},
 		{Title: "LATE", Right: true},
@@ -71,8 +73,17 @@ func addConnection(table *terminal.Table, c *conn.Connection) {
 	}
 	table.Add(fmt.Sprint(c.ID), c.Client.String(), c.Server.String(),
 		units.ThreeDigits(float64(c.DurationNs())/1e9),
-		units.Size(c.FromClient.DataBytes).Short(), units.Size(c.FromServer.DataBytes).Short(), rtt, each,
+		units.Size(c.FromClient.DataBytes).Short(), units.Size(c.FromServer.DataBytes).Short(), rtt,
+		sideText(c.ClientSideUs), sideText(c.ServerSideUs), each,
 		resent(data), late(data), fmt.Sprint(acks.DupAcks), c.Handshake, ending(c))
+}
+
+// sideText is the RTT between the place of the capture and an end, in ms.
+func sideText(us float64) string {
+	if us <= 0 {
+		return "-"
+	}
+	return units.ThreeDigits(us / 1000)
 }
 
 // resent is the number of segments that a direction sent again, if the capture can tell.
