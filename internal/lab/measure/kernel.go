@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 	"airtide/internal/recording/trace"
@@ -47,12 +48,22 @@ func ReadKernel(
 		return nil, faults, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	s := &scan{from: clock.At(from), to: clock.At(to), of: map[tcp.FlowID]*connection{}}
+	kind := diagnose.PerAck
+	if r.Metadata().Source == "diag" {
+		kind = diagnose.Polled
+	}
+	s := &scan{
+		from: clock.At(from), to: clock.At(to), of: map[tcp.FlowID]*connection{},
+		diagnosis: diagnose.New(diagnose.Options{Source: kind}),
+	}
 	fields := []tcp.Field{
 		tcp.SrttUs, tcp.RttUs, tcp.CwndPackets, tcp.AckedBytes, tcp.CAStateField, tcp.CubicKMs, tcp.SendWindowBytes,
 		tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs,
 	}
-	if err := r.Scan(context.Background(), trace.ScanOptions{Fields: fields, ToNs: s.to}, s); err != nil {
+	fields = append(fields, diagnose.Fields()...)
+	slices.Sort(fields)
+	options := trace.ScanOptions{Fields: slices.Compact(fields), ToNs: s.to}
+	if err := r.Scan(context.Background(), options, tcp.Tee{s, s.diagnosis}); err != nil {
 		return nil, faults, err
 	}
 	if d := r.Damage(); !d.Whole() {
@@ -61,6 +72,9 @@ func ReadKernel(
 	if s.window > maxWindow {
 		faults.Window = fmt.Sprintf("a congestion window has %d packets, more than TCP ever needs (%d): "+
 			"the kernel left out a call of a congestion control", s.window, maxWindow)
+	}
+	for id, c := range s.of {
+		c.limits = limitsOf(s.diagnosis, id, s.from)
 	}
 	of = map[string]Kernel{}
 	for _, sender := range senders {
@@ -87,6 +101,7 @@ type connection struct {
 	busy, rwndLimited, sndbufLimited  growth
 	retransmits                       int64
 	codes                             [tcp.NumErrorCodes]int64
+	limits                            map[plan.Quantity]float64
 	toNs                              int64 // its end, or that of the measured time
 }
 
@@ -96,6 +111,8 @@ type scan struct {
 	from, to int64
 	of       map[tcp.FlowID]*connection
 	window   int64 // the greatest of all, in packets
+	// diagnosis names the limits of rates.
+	diagnosis *diagnose.Engine
 }
 
 func (s *scan) connection(id tcp.FlowID) *connection {
@@ -203,6 +220,14 @@ func combine(all []*connection) Kernel {
 		"rwnd_limited":   limited(func(c *connection) *growth { return &c.rwndLimited }),
 		"sndbuf_limited": limited(func(c *connection) *growth { return &c.sndbufLimited }),
 		"max_cwnd":       math.NaN(),
+	}
+	for _, q := range limitQuantities {
+		k[q] = mean(func(c *connection) float64 {
+			if c.limits == nil {
+				return math.NaN()
+			}
+			return c.limits[q]
+		})
 	}
 	var most []float64
 	for _, c := range all {

@@ -249,3 +249,22 @@ func TestSendersAreTheMachinesThatSendData(t *testing.T) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
 }
+
+// The limits of the diagnosis are shares of the measured time.
+func TestLimitsOfTheRate(t *testing.T) {
+	path := record(t, func(r *recorded) {
+		r.flow(1, 40000, 5201)
+		for ms := int64(500); ms < 3000; ms += 10 {
+			sent := ms * 500
+			r.fields(1, float64(ms), map[tcp.Field]int64{
+				tcp.AckedBytes: sent - 10_000, tcp.SentBytes: sent, tcp.WrittenBytes: sent, tcp.CwndPackets: 100,
+				tcp.InFlightPackets: 7, tcp.MSSBytes: 1448, tcp.SrttUs: 20_000, tcp.RttUs: 20_000, tcp.SendWindowBytes: 1 << 20,
+				tcp.BusyUs: ms * 1000, tcp.RwndLimitedUs: 0, tcp.SndbufLimitedUs: 0, tcp.CwndLimited: 0,
+			})
+		}
+	})
+	k, _ := read(t, path, Sender{Flow: "f", Addresses: []netip.Addr{sta}, Port: 5201})
+	if of := k["limited_application"]; of < 95 {
+		t.Errorf("the application limits for %.0f %% of the time, want nearly all: %v", of, k)
+	}
+}

@@ -73,6 +73,26 @@ var quantities = []struct {
 		"sndbuf_limited", "%", "flow",
 		"share of the sender's busy time in which its send buffer held it, from the kernel",
 	},
+	{
+		"limited_application", "%", "flow",
+		"share of the time in which the sending program or its exchanges limited the rate, by the diagnosis",
+	},
+	{
+		"limited_receiver", "%", "flow",
+		"share of the time in which the receiver's window or program limited the rate, by the diagnosis",
+	},
+	{
+		"limited_sender", "%", "flow",
+		"share of the time in which the sender's buffer, window, pacing or device limited the rate, by the diagnosis",
+	},
+	{
+		"limited_loss", "%", "flow",
+		"share of the time in which losses, reordering or pauses of the path limited the rate, by the diagnosis",
+	},
+	{
+		"limited_capacity", "%", "flow",
+		"share of the time in which the path's capacity limited the rate, by the diagnosis",
+	},
 	{"retransmits", "packets", "flow", "segments sent again, from the kernel"},
 	{"reordering", "", "flow", "code 1 of Matsuno et al. 2021, from the kernel"},
 	{"local_congestion", "", "flow", "code 2 of Matsuno et al. 2021, from the kernel"},
@@ -150,8 +170,8 @@ func (q Quantity) Suits(p Protocol) bool {
 // kernelQuantities lists the quantities that need the kernel recording of the flow's sender.
 var kernelQuantities = []Quantity{
 	"srtt", "rtt_p95", "cwnd", "max_cwnd", "end_cwnd", "cwnd_kept", "ca_state", "cubic_k", "send_window",
-	"rwnd_limited",
-	"sndbuf_limited", "retransmits", "reordering", "local_congestion", "duplicate_acks", "timeouts",
+	"rwnd_limited", "sndbuf_limited",
+	"limited_application", "limited_receiver", "limited_sender", "limited_loss", "limited_capacity", "retransmits", "reordering", "local_congestion", "duplicate_acks", "timeouts",
 }
 
 // timeSeries lists the quantities that also have a time series.
