@@ -27,7 +27,7 @@ type PlotKind string
 
 func (*PlotKind) Choices() []string {
 	return []string{
-		"cwnd", "rtt", "queues", "rates", "windows", "cubic", "bbr", "sequence", "overview",
+		"cwnd", "rtt", "queues", "rates", "windows", "cubic", "bbr", "sequence", "limits", "overview",
 		"packets", "ack-time", "flight",
 	}
 }
