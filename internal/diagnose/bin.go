@@ -67,15 +67,12 @@ type bin struct {
 	cutSum, cutSquares float64
 	cutRttUs           float64 // sum of the RTTs at them
 	cuts               int32
-	// Packets delivered between reductions: sum and sum of squares.
-	betweenSum, betweenSquares float64
-	betweens                   int32
-	localRefusals              int32
-	reorderings                int32
-	undos                      int32
-	zeroWindows                int32
-	ownZeroWindows             int32
-	fast                       int32 // segments sent again by fast retransmit
+	localRefusals      int32
+	reorderings        int32
+	undos              int32
+	zeroWindows        int32
+	ownZeroWindows     int32
+	fast               int32 // segments sent again by fast retransmit
 }
 
 // extremes are the least, greatest and mean value of a level. Single precision halves the memory of
@@ -163,9 +160,6 @@ func (b *bin) merge(o *bin) {
 	b.cutSquares += o.cutSquares
 	b.cutRttUs += o.cutRttUs
 	b.cuts += o.cuts
-	b.betweenSum += o.betweenSum
-	b.betweenSquares += o.betweenSquares
-	b.betweens += o.betweens
 	b.fullSamples += o.fullSamples
 	b.localRefusals += o.localRefusals
 	b.reorderings += o.reorderings

@@ -148,8 +148,8 @@ const stepWindowNs = int64(1e9)
 // leastStepNs is the least step that counts.
 const leastStepNs = int64(50e6)
 
-// stepOf is the greatest step of a clock: from one window to the next the delays of one way grow, and
-// those of the other one shrink as much. A queue changes one way alone.
+// stepOf is the greatest step of a clock: from one window to the next the delays of one way grow,
+// and those of the other one shrink as much. A queue changes one way alone.
 func stepOf(data, acks *way) int64 {
 	windows := map[int64]*[2][]int64{}
 	for i, w := range []*way{data, acks} {

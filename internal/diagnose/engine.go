@@ -144,8 +144,8 @@ func (e *Engine) Connection(id tcp.FlowID) (c Connection, known bool) {
 // recentNs is the time that Now judges.
 const recentNs = int64(3e9)
 
-// Now returns the limit of a flow in the last three seconds before its last sample. It is Idle for a
-// flow whose last sample is older than that, and Unknown without samples.
+// Now returns the limit of a flow in the last three seconds before its last sample. It is Idle
+// for a flow whose last sample is older than that, and Unknown without samples.
 func (e *Engine) Now(id tcp.FlowID, nowNs int64) (Limit, Certainty) {
 	f := e.flows[id]
 	if f == nil || len(f.bins) == 0 {

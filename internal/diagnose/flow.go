@@ -41,7 +41,6 @@ type flow struct {
 	idleNs        int64 // time without growth of the busy time that no bin has yet
 	silentNs      int64 // length of the last long silence with data outstanding; 0 when it is judged
 	silenceEndNs  int64
-	cutAt         int64 // packets delivered until the last reduction
 	epoch         stats.Thinned[int64]
 	ackedAll      int64
 	receivedAll   int64
@@ -228,8 +227,8 @@ func (f *flow) spend(b *bin, s *sample, elapsed int64) {
 // leastHeldNs is longer than the ticks of the busy time, and shorter than the 200 ms of TCP_CORK.
 const leastHeldNs = int64(50e6)
 
-// held is the time for which less than a segment waited with nothing in flight: the kernel counts it
-// as busy, but the RTT of the segment is shorter.
+// held is the time for which less than a segment waited with nothing in flight: the kernel counts
+// it as busy, but the RTT of the segment is shorter.
 func (f *flow) held(s *sample) int64 {
 	last := &f.last
 	if f.source != PerAck || s.rtt <= 0 || s.busy == tcp.Absent || last.busy == tcp.Absent || s.mss <= 0 ||
@@ -492,14 +491,7 @@ func (f *flow) reduction(b *bin, s *sample) {
 		b.cutSquares += cwnd * cwnd
 		b.cutRttUs += float64(max(0, s.rtt))
 		b.cuts++
-		if f.cutAt > 0 {
-			between := float64(f.deliveredAll - f.cutAt)
-			b.betweenSum += between
-			b.betweenSquares += between * between
-			b.betweens++
-		}
 	}
-	f.cutAt = f.deliveredAll
 	if values := f.epoch.Values; len(values) >= leastRankValues && s.rtt > 0 {
 		below := 0.0
 		for _, v := range values {

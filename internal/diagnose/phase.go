@@ -114,16 +114,6 @@ func (p *phase) cutSpread() float64 {
 	return math.Sqrt(math.Max(0, p.cutSquares/float64(p.cuts)-mean*mean)) / mean
 }
 
-// betweenSpread is the coefficient of variation of the packets delivered between reductions: about 1
-// for random loss, less where a queue has to fill again.
-func (p *phase) betweenSpread() float64 {
-	if p.betweens == 0 || p.betweenSum == 0 {
-		return 0
-	}
-	mean := p.betweenSum / float64(p.betweens)
-	return math.Sqrt(math.Max(0, p.betweenSquares/float64(p.betweens)-mean*mean)) / mean
-}
-
 // steadyWindow is the share of time in which the window is within 3 % of its median.
 func (p *phase) steadyWindow() float64 {
 	median := medianOf(p.bins, func(b *bin) float64 { return b.cwnd.mean() })

@@ -27,7 +27,8 @@ type Connection struct {
 	// AckedBytes and ReceivedBytes were moved during the observation.
 	AckedBytes    int64 `json:"acked_bytes"`
 	ReceivedBytes int64 `json:"received_bytes"`
-	// Losses tells where the packets were lost that were sent again; null if drops were not recorded.
+	// Losses tells where the packets were lost that were sent again; null if drops were not
+	// recorded.
 	Losses *Losses `json:"losses"`
 	// Shares of time by limit, greatest first; their sum is 1.
 	Shares []Share `json:"shares"`

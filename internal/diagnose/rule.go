@@ -394,7 +394,8 @@ func queue(p *phase) *match {
 		because("acked_bytes", "the rate of %s varies by %s", rate(p.rateBps()), units.Percent(spread))
 }
 
-// capturedReader judges the reader by the windows that it advertises: they shrink while data waits for it.
+// capturedReader judges the reader by the windows that it advertises: they shrink while data
+// waits for it.
 func capturedReader(p *phase) *match {
 	window := p.receiveWindow.mean()
 	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
@@ -440,7 +441,8 @@ func noData(p *phase) *match {
 		return nil
 	}
 	return verdict(NoData, came < 0.3).
-		because("received_bytes", "for %s of the time no data came within %d round trips", units.Percent(1-came), maxDataGap)
+		because("received_bytes", "for %s of the time no data came within %d round trips", units.Percent(1-came),
+			maxDataGap)
 }
 
 func gaps(p *phase) *match {
@@ -457,8 +459,8 @@ func gaps(p *phase) *match {
 const unscaledWindow = 65535
 
 func peer(p *phase) *match {
-	// The peer sees at most unscaledWindow times the scale of the handshake, whatever this end records.
-	// Only a round trip with more data than small scales allow rules that out.
+	// The peer sees at most unscaledWindow times the scale of the handshake, whatever this end
+	// records. Only a round trip with more data than small scales allow rules that out.
 	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
 	unscaled := need < leastScaled*unscaledWindow
 	m := verdict(SenderOrNetwork, !unscaled).

@@ -80,7 +80,8 @@ func others(d draw) []Situation {
 			Cell: radio, Plan: Plan{For: length, Pace: bulk, ReceiveBuffer: buffer},
 		},
 		{
-			Name: "wifi-request-answer", Limits: []string{"round trips"}, Receiver: []string{"round trips"}, Cell: radio,
+			Name: "wifi-request-answer", Limits: []string{"round trips"}, Receiver: []string{"round trips"},
+			Cell: radio,
 			Plan: Plan{For: length, Requests: []int{request}, Answer: request},
 		},
 		{

@@ -21,7 +21,7 @@ type Plan struct {
 	PacingBps     int64  `json:"pacing_bps" yaml:"pacing_bps,omitempty"`         // SO_MAX_PACING_RATE of the sender
 	Congestion    string `json:"congestion" yaml:"congestion,omitempty"`         // of the sender; empty: the default
 	Nagle         bool   `json:"nagle" yaml:"nagle,omitempty"`                   // keep Nagle's algorithm at the sender
-	Cork          bool   `json:"cork" yaml:"cork,omitempty"`                     // TCP_CORK at the sender, never released
+	Cork          bool   `json:"cork" yaml:"cork,omitempty"`                     // TCP_CORK, never released
 	// Request and answer: the client writes Requests in a row, the server answers with Answer bytes
 	// when all have come.
 	Requests []int `json:"requests" yaml:"requests,flow,omitempty"`

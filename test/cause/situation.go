@@ -200,8 +200,8 @@ const (
 // Suffixes returns those of all files of a recording, the recording itself last.
 func Suffixes() []string { return []string{PolledSuffix, ClientSuffix, ServerSuffix, ""} }
 
-// startRecorders records both ends by BPF and by tcpdump, and the client by polling. finish ends the
-// recordings.
+// startRecorders records both ends by BPF and by tcpdump, and the client by polling. finish ends
+// the recordings.
 func startRecorders(ctx context.Context, p Programs, path string, m *machines) (finish func() error, err error) {
 	client := m.named("client").Namespace
 	server := m.named("server").Namespace

@@ -65,8 +65,8 @@ func (p pipe) wide() pipe {
 	return p
 }
 
-// sendBuffer is the SO_SNDBUF that holds a share of the path's product. The kernel doubles it, and a
-// segment takes about 1.6 times its size.
+// sendBuffer is the SO_SNDBUF that holds a share of the path's product. The kernel doubles it,
+// and a segment takes about 1.6 times its size.
 func (p pipe) sendBuffer(part float64) int { return max(8<<10, int(part*p.bdp()*1.6/2)) }
 
 // small writes keep to the send buffer: the kernel takes a write of up to 64 kB as one piece.

@@ -258,8 +258,9 @@ func TestLimitsOfTheRate(t *testing.T) {
 			sent := ms * 500
 			r.fields(1, float64(ms), map[tcp.Field]int64{
 				tcp.AckedBytes: sent - 10_000, tcp.SentBytes: sent, tcp.WrittenBytes: sent, tcp.CwndPackets: 100,
-				tcp.InFlightPackets: 7, tcp.MSSBytes: 1448, tcp.SrttUs: 20_000, tcp.RttUs: 20_000, tcp.SendWindowBytes: 1 << 20,
-				tcp.BusyUs: ms * 1000, tcp.RwndLimitedUs: 0, tcp.SndbufLimitedUs: 0, tcp.CwndLimited: 0,
+				tcp.InFlightPackets: 7, tcp.MSSBytes: 1448, tcp.SrttUs: 20_000, tcp.RttUs: 20_000,
+				tcp.SendWindowBytes: 1 << 20,
+				tcp.BusyUs:          ms * 1000, tcp.RwndLimitedUs: 0, tcp.SndbufLimitedUs: 0, tcp.CwndLimited: 0,
 			})
 		}
 	})

@@ -13,7 +13,8 @@ var limitQuantities = []plan.Quantity{
 	"limited_application", "limited_receiver", "limited_sender", "limited_loss", "limited_capacity",
 }
 
-// limitKinds are the limits of each quantity. The rest of the time is unknown or seen by a receiver.
+// limitKinds are the limits of each quantity. The rest of the time is unknown or seen by a
+// receiver.
 var limitKinds = map[plan.Quantity][]diagnose.Limit{
 	"limited_application": {
 		diagnose.Application, diagnose.Idle, diagnose.RoundTrips, diagnose.Nagle, diagnose.Handshake,
@@ -24,7 +25,8 @@ var limitKinds = map[plan.Quantity][]diagnose.Limit{
 		diagnose.OwnDevice, diagnose.SenderHost,
 	},
 	"limited_loss": {
-		diagnose.RandomLoss, diagnose.ShallowQueue, diagnose.Timeout, diagnose.Reordering, diagnose.Stall, diagnose.Gaps,
+		diagnose.RandomLoss, diagnose.ShallowQueue, diagnose.Timeout, diagnose.Reordering, diagnose.Stall,
+		diagnose.Gaps,
 	},
 	"limited_capacity": {
 		diagnose.Capacity, diagnose.SharedCapacity, diagnose.NetworkQueue, diagnose.AckBacklog,

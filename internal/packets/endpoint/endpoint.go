@@ -1,5 +1,5 @@
-// Package endpoint estimates the state of both ends of captured connections, as far as segments show
-// it, in the form of a recording. The diagnosis reads it.
+// Package endpoint estimates the state of both ends of captured connections, as far as segments
+// show it, in the form of a recording. The diagnosis reads it.
 package endpoint
 
 import (
@@ -269,8 +269,8 @@ func (s *Series) arrives(c *conn.Connection, step *conn.Step, x *connection, sen
 	return nil
 }
 
-// overtaken follows SACK blocks. If the bytes below a block are acknowledged and none was sent again,
-// packets had overtaken each other.
+// overtaken follows SACK blocks. If the bytes below a block are acknowledged and none was sent
+// again, packets had overtaken each other.
 func (s *Series) overtaken(step *conn.Step, e *end) error {
 	segment := step.Segment
 	for _, b := range segment.Blocks[:segment.NumBlocks] {
@@ -316,8 +316,8 @@ func (e *end) measure(rtt int64) {
 	e.minUs = min(e.minUs, rtt)
 }
 
-// fill writes the state into a sample. Data waits behind a full segment unless the next segment shows
-// the opposite. The window is at least the data in flight.
+// fill writes the state into a sample. Data waits behind a full segment unless the next segment
+// shows the opposite. The window is at least the data in flight.
 func (e *end) fill(v *[tcp.NumFields]int64, handshakeUs, now int64) {
 	flight := (e.sent - e.acked + e.mss - 1) / e.mss
 	v[tcp.AckedBytes] = e.acked
@@ -404,7 +404,8 @@ func (s *Series) Done(c *conn.Connection) error {
 		return nil
 	}
 	for i := range x.ends {
-		closed := &tcp.Event{TimeNs: c.LastNs, Flow: x.ends[i].id, Kind: tcp.EventClose, Reason: tcp.ReasonUnknownLeaving}
+		closed := &tcp.Event{TimeNs: c.LastNs, Flow: x.ends[i].id, Kind: tcp.EventClose}
+		closed.Reason = tcp.ReasonUnknownLeaving
 		if err := s.Sink.Event(closed); err != nil {
 			return err
 		}

@@ -383,7 +383,8 @@ func TestTheTableNamesTheLimit(t *testing.T) {
 			n := (ns / 10e6) * 5000
 			for f, v := range map[tcp.Field]int64{
 				tcp.AckedBytes: n, tcp.SentBytes: n + 20_000, tcp.WrittenBytes: n + 20_000, tcp.CwndPackets: 50,
-				tcp.InFlightPackets: 14, tcp.MSSBytes: 1448, tcp.RttUs: 40_000, tcp.SrttUs: 40_000, tcp.BusyUs: ns / 1000,
+				tcp.InFlightPackets: 14, tcp.MSSBytes: 1448, tcp.RttUs: 40_000, tcp.SrttUs: 40_000,
+				tcp.BusyUs:          ns / 1000,
 				tcp.SendWindowBytes: 1 << 20, tcp.ReceivedBytes: 0, tcp.RwndLimitedUs: 0, tcp.SndbufLimitedUs: 0,
 				tcp.CwndLimited: 0, tcp.SendBufferBytes: 1 << 20, tcp.SendMemoryBytes: 30_000, tcp.SegmentBytes: 0,
 			} {

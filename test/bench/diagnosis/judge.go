@@ -116,7 +116,8 @@ func judge(ctx context.Context, folder, only string, wanted bool) ([]judged, err
 	for i := range situations {
 		s := &situations[i]
 		path := filepath.Join(folder, s.File()+".atr")
-		if _, err := os.Stat(path); err != nil || !match.MatchString(s.Name) || (held(s.Seed) || fresh(s.Seed)) && !wanted {
+		hidden := !wanted && (held(s.Seed) || fresh(s.Seed))
+		if _, err := os.Stat(path); err != nil || !match.MatchString(s.Name) || hidden {
 			continue
 		}
 		found, err := judgeOne(ctx, s, path)
@@ -322,8 +323,8 @@ func largest(r *diagnose.Report, of netip.Addr) *diagnose.Connection {
 // edgeNs is the time around a change of the cause that does not count.
 const edgeNs = 750e6
 
-// startNs is the time at the start of a connection that does not count for shares: the window opens,
-// and buffers fill, before the cause holds. A shorter connection counts as a whole.
+// startNs is the time at the start of a connection that does not count for shares: the window
+// opens, and buffers fill, before the cause holds. A shorter connection counts as a whole.
 const startNs = 1e9
 
 // shareAfterStart is the share of time with a wanted limit, without start and handshake.

@@ -102,8 +102,8 @@ func printJudged(out io.Writer, all []judged, half string) error {
 	for e := range numEnds {
 		for g := range numGroups {
 			if t := sums[e][g]; t.cases > 0 {
-				fmt.Fprintf(out, "%-22s %-18s right %d of %d (%s), unknown %d, certain %d, wrong of these %d, near %s\n", e, g,
-					t.right, t.cases, percent(t.right, t.cases), t.unknown, t.certain, t.certainWrong,
+				fmt.Fprintf(out, "%-22s %-18s right %d of %d (%s), unknown %d, certain %d, wrong %d, near %s\n",
+					e, g, t.right, t.cases, percent(t.right, t.cases), t.unknown, t.certain, t.certainWrong,
 					percent(t.near, t.cases))
 			}
 		}
@@ -144,8 +144,8 @@ func page(all []judged) string {
 	w.WriteString(introduction)
 	table(&w, all, held)
 	w.WriteString(meaning)
-	w.WriteString("## Fresh seeds\n\nThese are the first situations in the order of their names, as many as a time of " +
-		"recording allowed.\n\n")
+	w.WriteString("## Fresh seeds\n\nThese are the first situations in the order of their names, as many as a time " +
+		"of recording allowed.\n\n")
 	table(&w, all, fresh)
 	w.WriteString("\n")
 	calibration(&w, all)
@@ -177,11 +177,11 @@ func table(w *strings.Builder, all []judged, chosen func(uint64) bool) {
 	}
 }
 
-// calibration compares the certainty of verdicts with their truth, and counts unknown verdicts where
-// nothing was wrong.
+// calibration compares the certainty of verdicts with their truth, and counts unknown verdicts
+// where nothing was wrong.
 func calibration(w *strings.Builder, all []judged) {
-	w.WriteString("## Calibration\n\n| recorded | certain: right | likely: right | unknown where nothing was wrong |\n" +
-		"|---|---|---|---|\n")
+	w.WriteString("## Calibration\n\n" +
+		"| recorded | certain: right | likely: right | unknown where nothing was wrong |\n|---|---|---|---|\n")
 	for e := range numEnds {
 		var cases, right [diagnose.Certain + 1]int
 		healthy, unknown := 0, 0
@@ -211,8 +211,9 @@ func calibration(w *strings.Builder, all []judged) {
 
 // sweeps lists the verdicts of the sweeps at the sender, with both ends, and of its capture.
 func sweeps(w *strings.Builder, all []judged) {
-	w.WriteString("\n## Sweeps\n\nNames have the swept value: parts of the path's product of rate and RTT for buffers, " +
-		"of its rate for\nreaders, per cent for losses.\n\n| sweep | truth | sender | both ends | polled | capture |\n" +
+	w.WriteString("\n## Sweeps\n\nNames have the swept value: parts of the path's product of rate and RTT for " +
+		"buffers, of its rate for\nreaders, per cent for losses.\n\n" +
+		"| sweep | truth | sender | both ends | polled | capture |\n" +
 		"|---|---|---|---|---|---|\n")
 	type key struct{ name, want string }
 	found := map[key]map[end]string{}
