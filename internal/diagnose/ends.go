@@ -221,8 +221,10 @@ type Joined struct {
 func Join(a, b End) []Joined {
 	type ends struct{ local, remote netip.AddrPort }
 	key := func(c *Connection) ends {
-		return ends{netip.AddrPortFrom(c.Local.Addr().Unmap(), c.Local.Port()),
-			netip.AddrPortFrom(c.Remote.Addr().Unmap(), c.Remote.Port())}
+		return ends{
+			netip.AddrPortFrom(c.Local.Addr().Unmap(), c.Local.Port()),
+			netip.AddrPortFrom(c.Remote.Addr().Unmap(), c.Remote.Port()),
+		}
 	}
 	var all []Joined
 	best := map[ends]int{} // rank of both ends together

@@ -31,7 +31,8 @@ func twoEnds(t *testing.T, dataNs int64, ackNs, clockNs func(now int64) int64, w
 				row.Values[f] = tcp.Absent
 			}
 			for f, v := range map[tcp.Field]int64{
-				tcp.MSSBytes: segment, tcp.CwndPackets: 40, tcp.InFlightPackets: 40, tcp.CwndLimited: 1, tcp.CAStateField: 0,
+				tcp.MSSBytes: segment, tcp.CwndPackets: 40, tcp.InFlightPackets: 40, tcp.CwndLimited: 1,
+				tcp.CAStateField:    0,
 				tcp.SsthreshPackets: 20, tcp.SendWindowBytes: window, tcp.ReceiveWindowBytes: window,
 				tcp.RwndLimitedUs: 0, tcp.SndbufLimitedUs: 0, tcp.BusyUs: i * 1000, tcp.SegmentBytes: 0,
 				tcp.RetransmitsPackets: 0, tcp.ReceivedBytes: 0, tcp.ReadBytes: 0, tcp.SentBytes: 0, tcp.AckedBytes: 0,

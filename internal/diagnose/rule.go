@@ -417,7 +417,8 @@ func reader(p *phase) *match {
 		return nil
 	}
 	m := verdict(ReceivingApplication, queued > 0.7 || p.ownZeroWindows > 1).
-		because("receive_queued_bytes", "data waited to be read in %s of the samples, %s on average", units.Percent(queued),
+		because("receive_queued_bytes", "data waited to be read in %s of the samples, %s on average",
+			units.Percent(queued),
 			bytes(p.receiveQueued.mean()))
 	if p.ownZeroWindows > 0 {
 		m.because("local_zero_window", "the window closed %s", units.Count(int64(p.ownZeroWindows), "time"))

@@ -96,47 +96,57 @@ func changes(d draw) []Situation {
 		{"slow-then-fast", []string{"application", "capacity"}, Plan{Phases: []Pace{slow, fast}}},
 		{"fast-then-slow", []string{"capacity", "application"}, Plan{Phases: []Pace{fast, slow}}},
 		{
-			"fast-then-reader", []string{"capacity", "receiving application"},
+			"fast-then-reader",
+			[]string{"capacity", "receiving application"},
 			Plan{Phases: []Pace{fast, reads}, ReceiveBuffer: most},
 		},
 		{
-			"reader-then-fast", []string{"receiving application", "capacity"},
+			"reader-then-fast",
+			[]string{"receiving application", "capacity"},
 			Plan{Phases: []Pace{reads, fast}, ReceiveBuffer: most},
 		},
 		{"idle-then-fast", []string{quiet, "capacity"}, Plan{Phases: []Pace{silent, fast}}},
 		{"fast-then-idle", []string{"capacity", quiet}, Plan{Phases: []Pace{fast, silent}}},
 		{
-			"slow-then-reader", []string{"application", "receiving application"},
+			"slow-then-reader",
+			[]string{"application", "receiving application"},
 			Plan{Phases: []Pace{slow, reads}, ReceiveBuffer: most},
 		},
 		{
-			"reader-then-slow", []string{"receiving application", "application"},
+			"reader-then-slow",
+			[]string{"receiving application", "application"},
 			Plan{Phases: []Pace{reads, slow}, ReceiveBuffer: most},
 		},
 		{"bursts-then-fast", []string{"application", "capacity"}, Plan{Phases: []Pace{bursts, fast}}},
 		{"fast-slow-fast", []string{"capacity", "application", "capacity"}, Plan{Phases: []Pace{fast, slow, fast}}},
 		{
-			"slow-fast-slow", []string{"application", "capacity", "application"},
+			"slow-fast-slow",
+			[]string{"application", "capacity", "application"},
 			Plan{Phases: []Pace{slow, fast, slow}},
 		},
 		{
-			"reader-fast-reader", []string{"receiving application", "capacity", "receiving application"},
+			"reader-fast-reader",
+			[]string{"receiving application", "capacity", "receiving application"},
 			Plan{Phases: []Pace{reads, fast, reads}, ReceiveBuffer: most},
 		},
 		{
-			"send-buffer-then-slow", []string{"send buffer", "application"},
+			"send-buffer-then-slow",
+			[]string{"send buffer", "application"},
 			Plan{Phases: []Pace{writes, slow}, SendBuffer: p.wide().sendBuffer(part)},
 		},
 		{
-			"slow-then-send-buffer", []string{"application", "send buffer"},
+			"slow-then-send-buffer",
+			[]string{"application", "send buffer"},
 			Plan{Phases: []Pace{slow, writes}, SendBuffer: p.wide().sendBuffer(part)},
 		},
 		{
-			"receive-buffer-then-slow", []string{"receive window", "application"},
+			"receive-buffer-then-slow",
+			[]string{"receive window", "application"},
 			Plan{Phases: []Pace{fast, slow}, ReceiveBuffer: buffer},
 		},
 		{
-			"slow-then-receive-buffer", []string{"application", "receive window"},
+			"slow-then-receive-buffer",
+			[]string{"application", "receive window"},
 			Plan{Phases: []Pace{slow, fast}, ReceiveBuffer: buffer},
 		},
 		{"pacing-then-slow", []string{"pacing", "application"}, Plan{Phases: []Pace{fast, slow}, PacingBps: paced}},
@@ -174,11 +184,13 @@ func pathChanges(d draw) []Situation {
 		cell   string
 	}{
 		{
-			"capacity-then-loss", []string{"capacity", "random loss"},
+			"capacity-then-loss",
+			[]string{"capacity", "random loss"},
 			scheduled(0.8, "", fmt.Sprintf("up: {loss: %.2f %%}", loss)),
 		},
 		{
-			"loss-then-capacity", []string{"random loss", "capacity"},
+			"loss-then-capacity",
+			[]string{"random loss", "capacity"},
 			scheduled(0.8, fmt.Sprintf(", up: {loss: %.2f %%}", loss), "up: {loss: 0 %}"),
 		},
 		{"slower-path", []string{"capacity", "capacity|network queue"}, scheduled(0.8, "", slower)},

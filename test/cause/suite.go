@@ -15,8 +15,17 @@ func Suite(seed uint64) []Situation {
 		kind Kind
 		draw func(draw) []Situation
 	}{
-		{Single, programs}, {Single, buffers}, {Single, bounds}, {Single, networks}, {Single, radios}, {Single, others},
-		{Healthy, healthy}, {Mixture, mixtures}, {Change, changes}, {Change, pathChanges}, {Sweep, sweeps},
+		{Single, programs},
+		{Single, buffers},
+		{Single, bounds},
+		{Single, networks},
+		{Single, radios},
+		{Single, others},
+		{Healthy, healthy},
+		{Mixture, mixtures},
+		{Change, changes},
+		{Change, pathChanges},
+		{Sweep, sweeps},
 	} {
 		for _, s := range f.draw(d) {
 			s.Kind = f.kind
