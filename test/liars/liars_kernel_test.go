@@ -61,6 +61,8 @@ func TestLiarsLeaveTheFloor(t *testing.T) {
 		"the same, sends nothing":         {80e6, 50e6, time.Minute, 10, false, 1},
 		"a minute, 22 Mbit/s":             {22e6, 22e6, time.Minute, 10, true, 1},
 		"a minute, 30 Mbit/s, weight 1":   {30e6, 30e6, time.Minute, 1, true, 1},
+		"two addresses of weight 10":      {130e6, 130e6, 12 * time.Millisecond, 10, true, 2},
+		"three addresses of weight 10":    {87e6, 87e6, 12 * time.Millisecond, 10, true, 3},
 		"ten addresses of weight 10":      {26e6, 26e6, 12 * time.Millisecond, 10, true, 10},
 		"ten addresses, a minute, 2 each": {8e6, 5e6, time.Minute, 10, true, 10},
 	}

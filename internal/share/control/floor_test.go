@@ -189,7 +189,7 @@ func TestLiarsTakeNobodyBelowTheFloor(t *testing.T) {
 		"queues of others": func(_ int, r *message.Report) { r.ForeignQueues = true },
 	}
 	for name, attack := range attacks {
-		for _, liars := range []int{1, 3} {
+		for _, liars := range []int{1, 2, 3, 10} {
 			c := newLiarCell(323e6, 1, 1, liars)
 			lowest := math.Inf(1)
 			for now := range 600 {
@@ -217,6 +217,15 @@ func TestLiarsTakeNobodyBelowTheFloor(t *testing.T) {
 	}
 	if near < 100 {
 		t.Errorf("random lies came near the floor in %d steps only: they test nothing", near)
+	}
+}
+
+// The documented floors beside a member with k addresses (docs/reference/share-messages.md).
+func TestTheFloorBesideManyAddresses(t *testing.T) {
+	for k, want := range map[int]float64{1: 26, 2: 13, 3: 8.5, 10: 2.0} {
+		if got := control.FloorRate(300e6, 1, 1+k) / 1e6; math.Abs(got-want) > 0.15 {
+			t.Errorf("beside %d addresses the floor is %.2f Mbit/s, documented are %.1f", k, got, want)
+		}
 	}
 }
 
