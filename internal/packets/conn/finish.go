@@ -69,6 +69,7 @@ func (c *connection) finish(step *Step) *Connection {
 	}
 	c.describeHandshake()
 	c.describeEnd()
+	c.locateLocal()
 	c.setResent()
 	return &c.Connection
 }

@@ -52,6 +52,16 @@ func (c *connection) locate() {
 	}
 }
 
+// locateLocal finds connections of a host with itself, whatever was captured of them. A queueing
+// discipline loses and reorders packets before they are captured, so not even there a late segment
+// is sure to have been sent again.
+func (c *Connection) locateLocal() {
+	client, server := c.Client.Addr().Unmap(), c.Server.Addr().Unmap()
+	if client == server || client.IsLoopback() && server.IsLoopback() {
+		c.Near = nearBoth
+	}
+}
+
 // AtSender reports whether the capture was taken where an end sends.
 func (c *Connection) AtSender(client bool) bool {
 	return client && c.Near == nearClient || !client && c.Near == nearServer
@@ -72,6 +82,7 @@ func (c *Connection) setResent() {
 const (
 	nearClient = "client"
 	nearServer = "server"
+	nearBoth   = "both" // the ends are on one host
 )
 
 // Sender returns the directions of the data and of its ACKs: the end that sent most data comes

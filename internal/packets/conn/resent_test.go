@@ -94,3 +94,25 @@ func TestLateSegmentsAtTheSenderWereSentAgain(t *testing.T) {
 		}
 	}
 }
+
+// A connection of a host with itself says so, also without its handshake.
+func TestConnectionsOfOneHostAreKnownByTheirAddresses(t *testing.T) {
+	for _, c := range []struct{ client, server, near string }{
+		{"127.0.0.1:40000", "127.0.0.2:80", "both"},
+		{"192.0.2.1:40000", "192.0.2.1:80", "both"},
+		{"192.0.2.1:40000", "192.0.2.9:80", ""},
+	} {
+		packets := &capture.Source{}
+		packets.Add(1e18, capture.TCP{
+			From: netip.MustParseAddrPort(c.client), To: netip.MustParseAddrPort(c.server), Flags: decode.ACK,
+			Seq: 100, Ack: 900, Window: 500, Payload: 10,
+		}.IP())
+		near := "none"
+		_, err := conn.Run(t.Context(), packets, conn.Options{
+			Done: func(x *conn.Connection) error { near = x.Near; return nil },
+		})
+		if err != nil || near != c.near {
+			t.Errorf("%s > %s: near %q, %v, want %q", c.client, c.server, near, err, c.near)
+		}
+	}
+}

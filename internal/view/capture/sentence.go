@@ -92,6 +92,8 @@ func place(near string) string {
 	switch near {
 	case "":
 		return "at an unknown place"
+	case "both":
+		return "on the host of client and server"
 	case "between":
 		return "between client and server"
 	}
