@@ -239,7 +239,7 @@ func TestFlowsThatEndWithoutAnOwnerAreCounted(t *testing.T) {
 }
 
 // Further subflows of an MPTCP connection are opened by a thread of the kernel. They belong to the
-// process that has the connection.
+// process that has the connection, at both ends.
 func TestSubflowsOfMPTCPBelongToTheProcess(t *testing.T) {
 	n := newNetwork(t, 0)
 	for _, c := range []struct {
@@ -257,7 +257,7 @@ func TestSubflowsOfMPTCPBelongToTheProcess(t *testing.T) {
 	}
 	l := listenMPTCP(t, n.Server)
 	to := l.Addr().(*net.TCPAddr).AddrPort()
-	startServer(t, n.Server, l, "mpserver", "accept 1 3000000", false)
+	server := startServer(t, n.Server, l, "mpserver", "accept 1 3000000", false)
 	client := startHelper(t, n.Client, "mpclient", fmt.Sprintf("mpdial %s 3000000", to), func(cmd *exec.Cmd) {
 		cmd.Env = append(cmd.Env, "AIRTIDE_BPF_TEST_WAIT=1")
 	})
@@ -265,24 +265,36 @@ func TestSubflowsOfMPTCPBelongToTheProcess(t *testing.T) {
 	byProcess := observe(t, n, Options{Filter: filter.Filter{
 		NetNS: []uint32{n.Client.NetNS}, Comms: []string{"mpclient"},
 	}})
+	ofServer := observe(t, n, Options{Filter: filter.Filter{
+		NetNS: []uint32{n.Server.NetNS}, Comms: []string{"mpserver"},
+	}})
 	client.goOn()
 	client.inodes()
-	acked := func(r *recording) (sum int64) {
+	sum := func(r *recording, field tcp.Field) (sum int64) {
 		for id := range r.flows {
 			if s := r.samples[id]; len(s) > 0 {
-				sum += s[len(s)-1].Values[tcp.AckedBytes]
+				sum += s[len(s)-1].Values[field]
 			}
 		}
 		return sum
 	}
-	for name, obs := range map[string]*observation{"all": all, "by process": byProcess} {
-		obs.await(time.Minute, "both subflows", func(r *recording) bool {
-			return len(r.flows) == 2 && acked(r) > 2_900_000
+	for _, c := range []struct {
+		name, process string
+		obs           *observation
+		pid           uint32
+		bytes         tcp.Field
+	}{
+		{"all of the client", "mpclient", all, client.pid(), tcp.AckedBytes},
+		{"by the client's process", "mpclient", byProcess, client.pid(), tcp.AckedBytes},
+		{"by the server's process", "mpserver", ofServer, server.pid(), tcp.ReceivedBytes},
+	} {
+		c.obs.await(time.Minute, "both subflows "+c.name, func(r *recording) bool {
+			return len(r.flows) == 2 && sum(r, c.bytes) > 2_900_000
 		})
-		obs.check(func(t *testing.T, r *recording) {
+		c.obs.check(func(t *testing.T, r *recording) {
 			for _, f := range r.flows {
-				if f.PID != client.pid() || f.Comm != "mpclient" {
-					t.Errorf("%s: %s: owner %d %q, want %d", name, &f, f.PID, f.Comm, client.pid())
+				if f.PID != c.pid || f.Comm != c.process {
+					t.Errorf("%s: %s: owner %d %q, want %d", c.name, &f, f.PID, f.Comm, c.pid)
 				}
 			}
 		})
