@@ -137,7 +137,7 @@ CC_INLINE int tcp_in_slow_start(const struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh;
 }
 
-/* tcp_is_cwnd_limited of include/net/tcp.h: whether the window is what holds the sender back. */
+/* tcp_is_cwnd_limited of include/net/tcp.h: whether the window limits the sender. */
 CC_INLINE int tcp_is_cwnd_limited(struct tcp_sock *tp)
 {
 	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))

@@ -333,7 +333,7 @@ static __always_inline int set_bounds(const struct tune_name *cc, u64 cookie, co
 	return bpf_map_update_elem(changed, &zero, &now, 0);
 }
 
-/* Reads what can be set; -1 is what the kernel does not have. */
+/* Reads the settings; -1 is one that the kernel does not have. */
 static __always_inline void read_all(struct tcp_sock *tp, u64 cookie, const struct tune_name *cc, s64 v[TUNE_SETTINGS])
 {
 	struct inet_connection_sock___tune *icsk = (void *)tp;

@@ -36,7 +36,7 @@ const (
 	hostileOutput = 700 << 20
 	hostileEnd    = time.Second      // behind an interrupt
 	hostileGuard  = 2 * time.Minute  // of wall time
-	hostileWait   = 10 * time.Second // of wall time behind an interrupt: a verb that waits uses no processor
+	hostileWait   = 10 * time.Second // wall time after an interrupt: waiting uses no processor
 )
 
 // control is a text that a terminal could obey.

@@ -88,7 +88,7 @@ func (c *Config) access(a Access) medium.Access {
 	return m
 }
 
-// bounds are the aggregation's as the medium takes them, which itself keeps to each standard's.
+// bounds are the limits of aggregation. The medium applies those of each standard as well.
 func (a Aggregation) bounds(aggregates bool) medium.Aggregation {
 	if !aggregates || a.Frames == 1 {
 		return medium.Aggregation{}

@@ -83,7 +83,7 @@ func claim(r *message.Report) {
 	r.QueuedBytes = message.MostQueuedBytes
 }
 
-// leastOf is what is left to a terminal of weight 1 beside some honest ones and a liar
+// leastOf is the part that is left to a terminal of weight 1 beside some honest ones and a liar
 // (docs/reference/share-messages.md), by the airtime that so many contenders make use of at least.
 func leastOf(max float64, honest int) float64 {
 	const contention = 0.7

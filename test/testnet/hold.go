@@ -91,9 +91,9 @@ func (h *holder) close() {
 
 func (h *holder) run() {
 	defer close(h.done)
-	// Ahead of other programs: a frame that is late by some milliseconds is another experiment. Not
-	// at a real-time priority, at which a single thread of a Go program may wait for ever for one
-	// that does not have it. Where that is not allowed the frames go when they can.
+	// The highest priority of nice: a frame that is some milliseconds late is another experiment. No
+	// real-time priority: such a thread may wait for ever for one of the same Go program that has
+	// none. Without the right to either, frames go when they can.
 	runtime.LockOSThread()
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
 	var record ringbuf.Record

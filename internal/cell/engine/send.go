@@ -66,7 +66,7 @@ func (l *loop) hardware(p *port, s *slot) (mac, bool) {
 type gather struct {
 	slots [maxGather]*slot
 	n     int
-	bytes int // of payload
+	bytes int // payload
 	dirty bool
 }
 

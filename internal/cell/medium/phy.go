@@ -100,7 +100,7 @@ type generation struct {
 	highestIndex, streams int
 	dataSubcarriers       map[int]int // by channel width in MHz
 	guardsNs              []int
-	usefulNs              int // of a symbol, without its guard interval
+	usefulNs              int // length of a symbol without its guard interval
 }
 
 var generations = map[Standard]generation{

@@ -47,8 +47,8 @@ type Counts struct {
 	// GoneChanged and GoneFailed count those of Gone that a history read back before they closed.
 	GoneChanged int `json:"gone_changed"`
 	GoneFailed  int `json:"gone_failed"`
-	// NoRoom could not be remembered, for too many tunes have changed them or memory lacked, and so
-	// were left alone.
+	// NoRoom were left alone: their values could not be kept for a restoration, because too many
+	// tunes have changed them or memory lacked.
 	NoRoom int `json:"no_room"`
 	// Handshakes were given an initial RTO.
 	Handshakes int `json:"handshakes"`

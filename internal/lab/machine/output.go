@@ -19,7 +19,7 @@ type Output struct {
 	file    *os.File
 	partial []byte // a line that has not ended
 	last    []byte
-	err     error // of the file
+	err     error // writing the file
 }
 
 // CreateOutput creates the file for a program's output. With an empty path the output has no file.

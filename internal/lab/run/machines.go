@@ -32,7 +32,7 @@ type machines struct {
 	guests     []*guest
 
 	described []result.Machine
-	sysctls   map[string]string // of the whole computer
+	sysctls   map[string]string // those of the whole computer
 	warnings  []string
 	problems  []string
 }
@@ -41,7 +41,7 @@ type machines struct {
 type guest struct {
 	*machine.Guest // nil before it has booted
 	name           string
-	ratio          string // of its clock, empty for real time
+	ratio          string // clock ratio, empty for real time
 	setup          *plan.GuestSetup
 	console        *os.File
 }

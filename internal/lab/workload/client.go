@@ -102,7 +102,7 @@ func (f *flow) client(args []string, stdout, stderr io.Writer) (*machine.Process
 // end describes the end of a program.
 type end struct {
 	signaled bool  // at its stop
-	err      error // of exec
+	err      error // starting the program
 }
 
 // await waits for a program and sends it a signal at its stop. At the deadline, or when ctx ends,

@@ -17,7 +17,7 @@ import (
 
 // server is a program that answers the clients.
 type server struct {
-	name    string // of the program
+	name    string // the program's
 	on      *machine.Namespace
 	ports   []uint16 // TCP
 	process *machine.Process

@@ -12,8 +12,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// sender simulates one end of a bulk transfer as a monitor would sample it, per ACK: about as
-// random as the kernel's values are, and no more.
+// sender simulates one end of a bulk transfer as a monitor would sample it, per ACK. Its values are about as random as the kernel's.
 type sender struct {
 	id                     tcp.FlowID
 	rng                    *rand.Rand

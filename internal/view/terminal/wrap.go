@@ -26,7 +26,7 @@ func Wrap(text string, width, indent int) string {
 	return out.String()
 }
 
-// paragraphWidth is the length from which on a line is taken for one that its author broke.
+// paragraphWidth is the least length of a line that its author broke: its paragraph goes on below.
 const paragraphWidth = 70
 
 // WrapHelp breaks the lines of a help text between words to fit a width; 0 is no limit. Continued
