@@ -12,7 +12,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// sender simulates one end of a bulk transfer as a monitor would sample it, per ACK. Its values are about as random as the kernel's.
+// sender simulates one end of a bulk transfer as a monitor would sample it, per ACK. Its
+// values are about as random as the kernel's.
 type sender struct {
 	id                     tcp.FlowID
 	rng                    *rand.Rand
