@@ -54,7 +54,7 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 		{[]string{"packets", "anotate", "a.pcap"}, `unknown verb "anotate" (did you mean annotate?)`},
 		{[]string{"packets", "a.pcap", "--json", "--top", "3"}, "--json and --top exclude each other"},
 		{[]string{"packets", "a.pcap", "--plit", "x"}, "--plit"},
-		{[]string{"export", "a.atr", "-o", "new/"}, "new/: no format for the files of the new folder; give one with --to"},
+		{[]string{"export", "a.atr", "-o", "new/"}, "new/: no format for the files of the new folder"},
 		{[]string{"export", "a.atr", "-o", "a.xlsx"}, "a.xlsx: the suffix .xlsx names no format; give one with --to"},
 		{[]string{"export", "a.atr", "-o", "a.jsonl", "--table", "flows"}, "jsonl has no tables"},
 		{[]string{"monitor", "a.atr", "--speed", "x"}, `--speed "x": want a number from 0 on`},

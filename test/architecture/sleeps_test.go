@@ -67,7 +67,7 @@ func TestTestsDoNotSleep(t *testing.T) {
 			return err
 		}
 		for _, s := range sleeps(files, f) {
-			t.Errorf("%s; wait for a condition (testnet.Eventually, Still, Settle), or name the time's use (testnet.Idle)", s)
+			t.Errorf("%s; wait for a condition (testnet.Eventually, Still, Settle), or say why (testnet.Idle)", s)
 		}
 		return nil
 	})

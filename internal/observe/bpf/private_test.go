@@ -65,7 +65,10 @@ func TestEnumerationsEqualThoseOfPackageTCP(t *testing.T) {
 		name         func(uint64) string
 		count        int
 	}{
-		{"mon_event_kind", "EVENT_", func(v uint64) string { return tcp.EventKind(v).String() }, int(tcp.EventHandshake)},
+		{
+			"mon_event_kind", "EVENT_", func(v uint64) string { return tcp.EventKind(v).String() },
+			int(tcp.EventHandshake),
+		},
 		{"mon_cause", "CAUSE_", func(v uint64) string { return tcp.Cause(v).String() }, int(tcp.CauseOther) + 1},
 		{
 			"mon_reason", "REASON_", func(v uint64) string { return tcp.Reason(v).String() },

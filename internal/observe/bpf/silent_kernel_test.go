@@ -182,7 +182,9 @@ func TestWorkersAreToldApart(t *testing.T) {
 		startServer(t, n.Server, first, "worker", "banner 1000 close", false),
 		startServer(t, n.Server, second, "worker", "banner 1000 close", false),
 	}
-	everyone := observe(t, n, Options{Filter: filter.Filter{NetNS: []uint32{n.Server.NetNS}, Comms: []string{"worker"}}})
+	everyone := observe(t, n, Options{Filter: filter.Filter{
+		NetNS: []uint32{n.Server.NetNS}, Comms: []string{"worker"},
+	}})
 	one := observe(t, n, Options{Filter: filter.Filter{
 		NetNS: []uint32{n.Server.NetNS}, PIDs: []uint32{workers[0].pid()},
 	}})
