@@ -108,7 +108,8 @@ static __always_inline void parse_timestamps(struct packet *p, const u8 *header,
 {
 	u32 words[3];
 
-	if (size < TCP_HEADER + OPTION_TIMESTAMP_PADDED || bpf_probe_read_kernel(words, sizeof(words), header + TCP_HEADER))
+	if (size < TCP_HEADER + OPTION_TIMESTAMP_PADDED ||
+	    bpf_probe_read_kernel(words, sizeof(words), header + TCP_HEADER))
 		return;
 	if (words[0] != bpf_htonl(TIMESTAMP_PADDED_WORD))
 		return;

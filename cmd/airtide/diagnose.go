@@ -37,8 +37,8 @@ the observation that would refute it, and the next step with its expected effect
 
 With recordings or captures, it explains their connections. A capture shows no sockets, so its
 classes are coarser. Two files that show both ends of a connection are joined: two recordings, two
-captures, or one of each. The times of their segments tell how their clocks differ. With a command, it runs the command and explains the
-connections of the command and of its children. With --live, it explains all connections, anew each
+captures, or one of each. The times of their segments tell how their clocks differ. With a command,
+it runs the command and explains the connections of the command and of its children. With --live, it explains all connections, anew each
 interval, until Ctrl-C or --duration.
 
 Short connections are summed up by process and peer. A verdict is certain, likely or unknown. Limits
@@ -77,8 +77,8 @@ that the data cannot tell apart are named as such.`,
 	fl.BoolVar(&o.live, "live", false, "explain the connections of this host while they last")
 	durationVar(fl, &o.interval, "interval", "i", 2*time.Second, "with --live: time between two answers")
 	durationVar(fl, &o.duration, "duration", "d", 0, "with --live or a command: stop after this time")
-	fl.StringVar(&o.plot.path, "plot", "", "with a recording: draw the limits of its largest connection over time (.png, "+
-		".svg or .pdf)")
+	fl.StringVar(&o.plot.path, "plot", "",
+		"with a recording: draw the limits of its largest connection over time (.png, .svg or .pdf)")
 	fl.BoolVarP(&o.plot.force, "force", "f", false, "overwrite an existing figure")
 	_ = cmd.MarkFlagFilename("plot", plot.Formats...)
 	fl.StringVarP(&o.output, "output", "o", "", "with --live or a command: keep the recording in this file")

@@ -181,7 +181,8 @@ func (v *fileVerb) paths(cmd *cobra.Command, args []string) (p privilege.Paths) 
 			p.Write = append(p.Write, path)
 		}
 	}
-	if strings.Contains(strings.ToLower(flagValue(cmd, "format")+flagValue(cmd, "output")+flagValue(cmd, "plot")), "pdf") {
+	figure := flagValue(cmd, "format") + flagValue(cmd, "output") + flagValue(cmd, "plot")
+	if strings.Contains(strings.ToLower(figure), "pdf") {
 		p.Write = append(p.Write, os.TempDir()) // the fonts of a PDF are made there
 	}
 	if slices.Contains(args, "-") {

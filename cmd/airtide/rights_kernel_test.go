@@ -194,7 +194,8 @@ func TestACommandKeepsAllRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"record", "-q", "-o", filepath.Join(t.TempDir(), "a.atr"), "--"}, {"tune", "-q", "--cwnd-max", "10", "--"},
+		{"record", "-q", "-o", filepath.Join(t.TempDir(), "a.atr"), "--"},
+		{"tune", "-q", "--cwnd-max", "10", "--"},
 		{"diagnose", "--json", "--"},
 	} {
 		cmd := bySudo(append(args, "sh", "-c", script)...)

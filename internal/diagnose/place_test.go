@@ -25,7 +25,8 @@ func TestRetransmissionsAreJoinedWithTheDropOfTheSameBytes(t *testing.T) {
 	}{
 		{"nothing", nil, Losses{Here: []Place{}}},
 		{
-			"a drop, sent again once", []tcp.Event{dropOf(1000, 2000, "qdisc_drop at eth0"), again(1000, 2000, 1)},
+			"a drop, sent again once",
+			[]tcp.Event{dropOf(1000, 2000, "qdisc_drop at eth0"), again(1000, 2000, 1)},
 			Losses{Here: []Place{{"qdisc_drop at eth0", 1}}},
 		},
 		{
@@ -34,12 +35,15 @@ func TestRetransmissionsAreJoinedWithTheDropOfTheSameBytes(t *testing.T) {
 			Losses{Here: []Place{{"qdisc_drop at eth0", 1}}, Beyond: 1},
 		},
 		{
-			"other bytes", []tcp.Event{dropOf(1000, 2000, "qdisc_drop at eth0"), again(2000, 3000, 1)},
+			"other bytes",
+			[]tcp.Event{dropOf(1000, 2000, "qdisc_drop at eth0"), again(2000, 3000, 1)},
 			Losses{Here: []Place{}, Beyond: 1},
 		},
 		{
 			"a joined packet, sent again in two parts",
-			[]tcp.Event{dropOf(0, 4000, "qdisc_drop at eth0"), again(1000, 2000, 1), again(2000, 5000, 3), again(0, 1000, 1)},
+			[]tcp.Event{
+				dropOf(0, 4000, "qdisc_drop at eth0"), again(1000, 2000, 1), again(2000, 5000, 3), again(0, 1000, 1),
+			},
 			Losses{Here: []Place{{"qdisc_drop at eth0", 4}}, Beyond: 1},
 		},
 		{
@@ -48,7 +52,8 @@ func TestRetransmissionsAreJoinedWithTheDropOfTheSameBytes(t *testing.T) {
 			Losses{Here: []Place{{"b", 2}, {"a", 1}}},
 		},
 		{
-			"dropped data that this end was to receive", []tcp.Event{received, again(0, 1000, 1)},
+			"dropped data that this end was to receive",
+			[]tcp.Event{received, again(0, 1000, 1)},
 			Losses{Here: []Place{}, Beyond: 1},
 		},
 	} {
@@ -80,7 +85,8 @@ func TestDropsAreBounded(t *testing.T) {
 
 func TestLossesSayWhere(t *testing.T) {
 	l := Losses{Here: []Place{{"qdisc_drop at eth0\x1b", 2}}, Beyond: 1}
-	const want = "lost here, qdisc_drop at eth0?: 2 packets; lost beyond this host, or sent again without need: 1 packet"
+	const want = "lost here, qdisc_drop at eth0?: 2 packets; " +
+		"lost beyond this host, or sent again without need: 1 packet"
 	if got := l.String(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -163,7 +163,8 @@ func NewEmulated(c EmulatedConfig) (*Emulated, error) {
 	}
 	m.RTSBytes = c.RTSBytes
 	m.AP = medium.AccessPoint{
-		Access: medium.Access{CWMin: c.CWMin}, Aggregation: aggregation, Queue: queue.NewSharedFIFO(len(m.Stations), queue.Limit{Packets: limit}, m.Drop),
+		Access: medium.Access{CWMin: c.CWMin}, Aggregation: aggregation,
+		Queue: queue.NewSharedFIFO(len(m.Stations), queue.Limit{Packets: limit}, m.Drop),
 	}
 	e.medium, err = medium.New(m)
 	if err != nil {

@@ -171,7 +171,8 @@ func (q Quantity) Suits(p Protocol) bool {
 var kernelQuantities = []Quantity{
 	"srtt", "rtt_p95", "cwnd", "max_cwnd", "end_cwnd", "cwnd_kept", "ca_state", "cubic_k", "send_window",
 	"rwnd_limited", "sndbuf_limited",
-	"limited_application", "limited_receiver", "limited_sender", "limited_loss", "limited_capacity", "retransmits", "reordering", "local_congestion", "duplicate_acks", "timeouts",
+	"limited_application", "limited_receiver", "limited_sender", "limited_loss", "limited_capacity",
+	"retransmits", "reordering", "local_congestion", "duplicate_acks", "timeouts",
 }
 
 // timeSeries lists the quantities that also have a time series.

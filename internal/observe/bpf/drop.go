@@ -147,7 +147,8 @@ func (f *flow) note(raw []byte) {
 func (f *flow) drop(o *drop, direction uint8) tcp.Event {
 	e := tcp.Event{
 		TimeNs: o.timeNs, Flow: f.flow.ID, Kind: tcp.EventDrop, From: direction, Value: o.bytes, Text: o.text,
-		CAState: tcp.CAState(f.at.caState), CwndPackets: f.at.cwnd, SsthreshPackets: f.at.ssthresh, FromSample: f.at.known,
+		CAState: tcp.CAState(f.at.caState), CwndPackets: f.at.cwnd,
+		SsthreshPackets: f.at.ssthresh, FromSample: f.at.known,
 	}
 	switch {
 	case !f.at.known:

@@ -54,7 +54,7 @@ func Parts() []Part {
 			{"net_dev_start_xmit", "4.15", "the wait of packets for the device is unknown"},
 		}},
 		{WithUDP, "udp", "bytes of UDP port 443 beside all bytes of this host", nil},
-		{WithHalfClosed, "half-closed", "samples of connections that one end has closed, at reads and writes", []Tracepoint{
+		{WithHalfClosed, "half-closed", "samples of half-closed connections at reads and writes", []Tracepoint{
 			{ownerTracepoint, "4.18", "reads of half-closed connections make no samples"},
 			{"tcp_sendmsg_locked", "6.16", "writes to half-closed connections make no samples"},
 		}},

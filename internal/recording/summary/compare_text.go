@@ -34,12 +34,14 @@ func (c *Changes) Text() []ChangeText {
 		c.InFlightPackets.text("in flight median packets", whole),
 		c.LostPackets.text("marked lost packets", whole),
 		c.RetransmitsPackets.text("retransmitted packets", whole),
-		c.RetransmittedPct.text("retransmitted of delivered", func(pct float64) string { return units.Percent(pct / 100) }),
+		c.RetransmittedPct.text("retransmitted of delivered", percent),
 		c.LocalCongestion.text("local congestion", whole),
 		c.DupAck.text("duplicate ACK or SACK", whole),
 		c.Timeout.text("timeouts", whole),
 	}
 }
+
+func percent(pct float64) string { return units.Percent(pct / 100) }
 
 func whole(v float64) string { return fmt.Sprintf("%.0f", v) }
 

@@ -11,8 +11,10 @@ import (
 // airtime.
 func TestAnIndexChoosesTheGreatestTotal(t *testing.T) {
 	all := []allocate.Terminal{
-		{Max: 290e6, Demand: allocate.Unlimited}, {Max: 555e6, Demand: allocate.Unlimited},
-		{Max: 44.4e6, Demand: allocate.Unlimited}, {Max: 44.4e6, Demand: allocate.Unlimited},
+		{Max: 290e6, Demand: allocate.Unlimited},
+		{Max: 555e6, Demand: allocate.Unlimited},
+		{Max: 44.4e6, Demand: allocate.Unlimited},
+		{Max: 44.4e6, Demand: allocate.Unlimited},
 		{Max: 1e6}, // it carries nothing
 	}
 	limits := allocate.Limits{Airtime: 0.8, Wire: allocate.Unlimited}

@@ -45,10 +45,14 @@ var objectives = []struct {
 	alpha, index float64
 }{
 	{name: "default, without agents"},
-	{name: "alpha 1", alpha: 1}, {name: "alpha 0.95", alpha: 0.95}, {name: "alpha 0.9", alpha: 0.9},
+	{name: "alpha 1", alpha: 1},
+	{name: "alpha 0.95", alpha: 0.95},
+	{name: "alpha 0.9", alpha: 0.9},
 	{name: "alpha 0.85", alpha: 0.85},
-	{name: "index 0.995", index: 0.995}, {name: "index 0.99 (as shipped)", index: 0.99},
-	{name: "index 0.98", index: 0.98}, {name: "index 0.95", index: 0.95},
+	{name: "index 0.995", index: 0.995},
+	{name: "index 0.99 (as shipped)", index: 0.99},
+	{name: "index 0.98", index: 0.98},
+	{name: "index 0.95", index: 0.95},
 }
 
 // point is how a cell went: medians over the seeds.
@@ -127,7 +131,8 @@ of 1 ms ([p4-fig18](matsuno-2021.md#p4-fig18)), so compare totals with that, too
 `, seeds)
 	for i := range cells {
 		c := &cells[i]
-		fmt.Fprintf(&b, "\n## %s\n\n| objective | total, Mbit/s | of default | improved index | RTT, ms | of default |\n"+
+		fmt.Fprintf(&b, "\n## %s\n\n"+
+			"| objective | total, Mbit/s | of default | improved index | RTT, ms | of default |\n"+
 			"|---|---:|---:|---:|---:|---:|\n", strings.ToUpper(c.name[:1])+c.name[1:])
 		var plain point
 		for k, o := range objectives {
@@ -141,7 +146,8 @@ of 1 ms ([p4-fig18](matsuno-2021.md#p4-fig18)), so compare totals with that, too
 			if k == 0 {
 				plain = p
 			}
-			fmt.Fprintf(&b, "| %s | %.0f | %.2f | %.3f | %.0f | %.2f |\n", o.name, p.total/1e6, p.total/plain.total, p.index,
+			fmt.Fprintf(&b, "| %s | %.0f | %.2f | %.3f | %.0f | %.2f |\n",
+				o.name, p.total/1e6, p.total/plain.total, p.index,
 				p.rtt95.Seconds()*1e3, p.rtt95.Seconds()/plain.rtt95.Seconds())
 		}
 	}
