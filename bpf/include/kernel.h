@@ -19,11 +19,6 @@ struct bpf_raw_tracepoint_args {
 	__u64 args[0];
 };
 
-/* A packet as programs at a cgroup see it: the head of the structure in include/uapi/linux/bpf.h. */
-struct __sk_buff {
-	__u32 len;
-};
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 typedef struct {

@@ -7,6 +7,7 @@
  * and the same code reads the copy. tcp_probe, which runs at each ACK, comes a third time, for
  * kernels that can do with fewer checks. */
 #include "kernel.h"
+#include "skb.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>

@@ -38,8 +38,8 @@ the observation that would refute it, and the next step with its expected effect
 With recordings or captures, it explains their connections. A capture shows no sockets, so its
 classes are coarser. Two files that show both ends of a connection are joined: two recordings, two
 captures, or one of each. The times of their segments tell how their clocks differ. With a command,
-it runs the command and explains the connections of the command and of its children. With --live, it explains all connections, anew each
-interval, until Ctrl-C or --duration.
+it runs the command and explains the connections of the command and of its children. With --live,
+it explains all connections, anew each interval, until Ctrl-C or --duration.
 
 Short connections are summed up by process and peer. A verdict is certain, likely or unknown. Limits
 that the data cannot tell apart are named as such.`,

@@ -166,7 +166,8 @@ func TestNoMemoryForMaps(t *testing.T) {
 	}
 }
 
-// TestHiddenProc records without /proc, and as a user from whom /proc hides the processes of others.
+// TestHiddenProc records without /proc, and as a user from whom /proc hides the processes of
+// others.
 func TestHiddenProc(t *testing.T) {
 	need.Root(t)
 	program := built(t)

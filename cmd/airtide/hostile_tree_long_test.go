@@ -224,8 +224,8 @@ func TestHostileFilesOfEveryVerb(t *testing.T) {
 				own := strings.HasSuffix(path, "names.atr") || strings.HasSuffix(path, "/capture.pcap.gz") ||
 					!strings.HasPrefix(path, dir)
 				for i, flags := range verb.flags {
-					// Files of another kind are refused before the flags matter. The large files share
-					// the flags.
+					// Files of another kind are refused before the flags matter. The large files
+					// share the flags.
 					if i > 3 && !own && (k < large || i%len(paths) != k) {
 						continue
 					}

@@ -234,8 +234,8 @@ func TestWaitsAndTimestampsAreRecorded(t *testing.T) {
 			}
 		}
 		if samples == 0 || timed < samples-20 || slow != (waited > 10) || slow && blocked < 10 {
-			t.Errorf("slow %t: %d samples, %d with timestamps, %d with a waiting writer, %d with a wait above 20 ms", slow,
-				samples, timed, blocked, waited)
+			t.Errorf("slow %t: %d samples, %d with timestamps, %d with a waiting writer, %d with a wait above 20 ms",
+				slow, samples, timed, blocked, waited)
 		}
 	}
 }

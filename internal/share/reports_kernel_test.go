@@ -52,8 +52,8 @@ func TestSentReportsTakeOnePercentOfTheAirtime(t *testing.T) {
 	}
 }
 
-// awaitOneFamily waits until the terminals have found that one version of IP is enough: the last ten
-// datagrams are of one. It forgets all that was heard.
+// awaitOneFamily waits until the terminals have found that one version of IP is enough: the last
+// ten datagrams are of one. It forgets all that was heard.
 func awaitOneFamily(t *testing.T, heard *overheard) {
 	t.Helper()
 	var last []crossing

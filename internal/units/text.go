@@ -16,8 +16,8 @@ func ThreeDigits(v float64) string {
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
-// Prefixed writes a number with three digits and its SI prefix: 12.3 and M. Whole numbers below 1000
-// have no decimals.
+// Prefixed writes a number with three digits and its SI prefix: 12.3 and M. Whole numbers below
+// 1000 have no decimals.
 func Prefixed(v float64) (digits, prefix string) {
 	for _, p := range []string{"k", "M", "G", "T"} {
 		if math.Abs(v) < 999.5 {

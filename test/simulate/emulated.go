@@ -41,8 +41,8 @@ type EmulatedConfig struct {
 	Radios [][]medium.RateFrom
 	// Aggregation limits A-MPDUs; the zero value is without limit.
 	Aggregation medium.Aggregation
-	// CWMin is the least contention window of all contenders in slots; 0 is the standard's. RTSBytes
-	// is the length from which on RTS precedes a PPDU; 0 is never.
+	// CWMin is the least contention window of all contenders in slots; 0 is the standard's.
+	// RTSBytes is the length from which on RTS precedes a PPDU; 0 is never.
 	CWMin, RTSBytes int
 	// SingleFrames says that no radio has A-MPDUs.
 	SingleFrames bool

@@ -91,9 +91,9 @@ func (h *holder) close() {
 
 func (h *holder) run() {
 	defer close(h.done)
-	// The highest priority of nice: a frame that is some milliseconds late is another experiment. No
-	// real-time priority: such a thread may wait for ever for one of the same Go program that has
-	// none. Without the right to either, frames go when they can.
+	// The highest priority of nice: a frame that is some milliseconds late is another experiment.
+	// No real-time priority: such a thread may wait for ever for one of the same Go program that
+	// has none. Without the right to either, frames go when they can.
 	runtime.LockOSThread()
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
 	var record ringbuf.Record

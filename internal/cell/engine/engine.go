@@ -97,7 +97,8 @@ func (e *Engine) launch(c *Config) error {
 	// Preemption by signals would disturb the loop; its thread needs no preemption.
 	e.command.Env = append(os.Environ(), childVariable+"=1", "GODEBUG=asyncpreemptoff=1",
 		"GOMAXPROCS="+fmt.Sprint(max(runtime.NumCPU(), 2)))
-	// A signal to the parent's process group does not reach the engine: the parent stops it in order.
+	// A signal to the parent's process group does not reach the engine: the parent stops it in
+	// order.
 	e.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: true}
 	started := make(chan error)
 	go func() {

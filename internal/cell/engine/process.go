@@ -74,8 +74,8 @@ const (
 // Main is an engine's process, from its configuration on standard input to its end. It returns the
 // exit status.
 func Main(build Builder) int {
-	// The parent decides about Ctrl-C, also if it is sent to all processes. If the parent ends, standard
-	// input ends too and SIGTERM arrives.
+	// The parent decides about Ctrl-C, also if it is sent to all processes. If the parent ends,
+	// standard input ends too and SIGTERM arrives.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)

@@ -27,8 +27,8 @@ type Config struct {
 	// than of the rest to lock on it.
 	EIFSAfterCollision bool
 
-	// RTSBytes is the length of a PSDU in bytes beyond which RTS and CTS precede it. Contenders whose
-	// RTS collide then lose the time of an RTS instead of a PPDU. Zero: no RTS.
+	// RTSBytes is the length of a PSDU in bytes beyond which RTS and CTS precede it. Contenders
+	// whose RTS collide then lose the time of an RTS instead of a PPDU. Zero: no RTS.
 	RTSBytes int
 
 	// AdaptiveWindows keeps one contention window for all contenders that follows how busy the

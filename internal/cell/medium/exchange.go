@@ -55,8 +55,8 @@ func (m *Medium) access(nowNs int64) {
 	m.runCallbacks(nowNs)
 }
 
-// cutToRTS shortens PPDUs that collide to their RTS, which nobody answers. It returns the end of the
-// last one.
+// cutToRTS shortens PPDUs that collide to their RTS, which nobody answers. It returns the end of
+// the last one.
 func (m *Medium) cutToRTS() (lastNs int64) {
 	for _, i := range m.onAir {
 		t := &m.transmissions[i]

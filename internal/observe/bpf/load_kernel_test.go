@@ -222,7 +222,8 @@ func TestTenThousandConnectionsAtOnce(t *testing.T) {
 			// Each end: the sample at the opening, then one for the byte or for its ACK.
 			silent += btoi(len(r.samples[id]) < 2 || len(r.of(id, tcp.EventOpen)) != 1)
 		}
-		// On a busy machine the kernel leaves out runs where a soft interrupt meets a running program.
+		// On a busy machine the kernel leaves out runs where a soft interrupt meets a running
+		// program.
 		missed := r.loss.Missed
 		if len(r.flows) != 2*count || unowned != 0 || silent > int(missed) || r.loss.Total() != missed ||
 			r.loss.Untracked != 0 {

@@ -23,8 +23,8 @@ type Connection struct {
 	// HandshakeUs is the time from the last SYN to the ACK of the SYN-ACK; zero if it was not
 	// captured.
 	HandshakeUs float64 `json:"handshake_us,omitempty"`
-	// ClientSideUs and ServerSideUs are the RTTs from the place of the capture to each end: the median
-	// time from data to its ACK, or the part of the handshake; zero if neither was captured.
+	// ClientSideUs and ServerSideUs are the RTTs from the place of the capture to each end: the
+	// median time from data to its ACK, or the part of the handshake; zero if neither was captured.
 	ClientSideUs float64 `json:"client_side_rtt_us,omitempty"`
 	ServerSideUs float64 `json:"server_side_rtt_us,omitempty"`
 	// End is its end: fin, reset, refused, no_answer, half_closed or open.

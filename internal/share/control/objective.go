@@ -45,8 +45,8 @@ func alphaOfIndex(index float64, all []allocate.Terminal) float64 {
 	return 1 / (1 + least)
 }
 
-// isFair reports whether the parts M^exponent of all terminals that carry something have at least an
-// index, and none is too great.
+// isFair reports whether the parts M^exponent of all terminals that carry something have at least
+// an index, and none is too great.
 func isFair(all []allocate.Terminal, exponent, index float64) bool {
 	n := 0.0
 	greatest := 0.0

@@ -329,8 +329,8 @@ const (
 	maxCorrection = 8.0 // reached on a path with an RTT that grew far more than the queue target
 	// minCorrection is the least correction while this terminal's own packets wait longer than the
 	// queue target. If they do not, only reports say that its windows are too long, and they shrink
-	// to minCorrectionUnqueued at most. This costs a little index beside terminals without an agent,
-	// and keeps a terminal above its floor beside a member that lies.
+	// to minCorrectionUnqueued at most. This costs a little index beside terminals without an
+	// agent, and keeps a terminal above its floor beside a member that lies.
 	minCorrection         = 1 / maxCorrection
 	minCorrectionUnqueued = 1 / 2.0
 	// Rates are smoothed. After a change of the share by shareChange they say nothing about the new

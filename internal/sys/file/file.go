@@ -12,8 +12,8 @@ import (
 	"os"
 )
 
-// Write replaces a file of airtide itself as a whole, such as a key or a state. The file gets a mode
-// and belongs to the user of this process. Errors wrap those of the system, such as ENOSPC.
+// Write replaces a file of airtide itself as a whole, such as a key or a state. The file gets a
+// mode and belongs to the user of this process. Errors wrap those of the system, such as ENOSPC.
 func Write(path string, data []byte, mode fs.FileMode) error {
 	o, err := create(path, true)
 	if err != nil {

@@ -75,9 +75,9 @@ type Server struct {
 	ended    chan error
 }
 
-// Limits of the server. Connections that ask for nothing take neither this process's descriptors nor
-// the place of a real scraper: they are closed after a time, and at once if another one comes and
-// there are too many, in all or of one address.
+// Limits of the server. Connections that ask for nothing take neither this process's descriptors
+// nor the place of a real scraper: they are closed after a time, and at once if another one comes
+// and there are too many, in all or of one address.
 const (
 	maxConnections = 16
 	maxOfAddress   = 8
