@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/netip"
 	"slices"
-	"time"
 
 	"airtide/internal/stats"
 	"airtide/internal/tcp"
@@ -212,8 +211,11 @@ func (e *End) rank(id tcp.FlowID) int {
 type Joined struct {
 	Connection
 	// Peer is the flow of the receiving end, in its own file.
-	Peer   tcp.FlowID `json:"peer_flow"`
-	Delays *Delays    `json:"delays"` // nil if the ends share too few bytes
+	Peer tcp.FlowID `json:"peer_flow"`
+	// OneEnd is set if both files were taken at the same end, or nearer to it. Then there are no
+	// Delays.
+	OneEnd bool    `json:"one_end"`
+	Delays *Delays `json:"delays"` // nil with OneEnd, or if the ends share too few bytes
 }
 
 // Join pairs the ends of connections: each flow that sends with the flow of the other end that
@@ -272,7 +274,8 @@ func Join(a, b End) []Joined {
 func join(s, r *Connection, from, to End) Joined {
 	j := Joined{Connection: *s, Peer: r.ID}
 	j.Phases = slices.Clone(s.Phases)
-	if a, b := from.Tracks.flows[s.ID], to.Tracks.flows[r.ID]; a != nil && b != nil {
+	j.OneEnd = from.Other[s.ID] || to.Other[r.ID]
+	if a, b := from.Tracks.flows[s.ID], to.Tracks.flows[r.ID]; a != nil && b != nil && !j.OneEnd {
 		if d, ok := delaysBetween(a.Values, b.Values); ok {
 			j.Delays = &d
 		}
@@ -391,12 +394,12 @@ func rename(list []Share, was Limit) {
 
 // Text describes the clocks and the delays.
 func (d *Delays) Text() string {
-	text := fmt.Sprintf("clocks differ by %s, at most %s wrong", durationText(d.OffsetNs), durationText(d.ErrorNs))
+	text := fmt.Sprintf("the receiver's clock is %s ahead, at most %s wrong", ofNs(d.OffsetNs), ofNs(d.ErrorNs))
 	if d.StepNs > 0 {
-		return text + fmt.Sprintf("; one stepped by %s: delays of one way are not told", durationText(d.StepNs))
+		return text + fmt.Sprintf("; one stepped by %s: delays of one way are not told", ofNs(d.StepNs))
 	}
 	return text + fmt.Sprintf("; data waited %s on its way, acknowledgements %s", milliseconds(float64(d.DataQueueUs)),
 		milliseconds(float64(d.AckQueueUs)))
 }
 
-func durationText(ns int64) string { return time.Duration(ns).Round(time.Microsecond).String() }
+func ofNs(ns int64) string { return milliseconds(float64(ns) / 1000) }

@@ -245,3 +245,26 @@ func TestTextIsPrintable(t *testing.T) {
 		t.Errorf("%q", text.String())
 	}
 }
+
+// A capture beside a recording shows the receiver from the sender's place: no delay of one way.
+func TestFilesOfOneEndShowNoDelays(t *testing.T) {
+	none := func(int64) int64 { return 0 }
+	a, b := twoEnds(t, 10*ms, func(int64) int64 { return 10 * ms }, none, 1<<20)
+	joined := Join(a, b)
+	if len(joined) != 1 || joined[0].OneEnd || joined[0].Delays == nil {
+		t.Fatalf("two ends: %+v", joined)
+	}
+	b.Source = Captured
+	b.Other = map[tcp.FlowID]bool{1: true}
+	joined = Join(a, b)
+	if len(joined) != 1 || !joined[0].OneEnd || joined[0].Delays != nil {
+		t.Fatalf("one end: %+v", joined)
+	}
+	var text strings.Builder
+	if err := WriteJoined(&text, joined, false); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "nearer to the same end") || strings.Contains(text.String(), "clock") {
+		t.Errorf("it prints %s", text.String())
+	}
+}

@@ -155,11 +155,14 @@ func WriteJoined(w io.Writer, all []Joined, every bool) error {
 		}
 		j := &all[i]
 		j.write(out)
-		if j.Delays == nil {
+		switch {
+		case j.OneEnd:
+			fmt.Fprintf(out, "  %-10s both files were taken nearer to the same end: they show no delays of one way\n", "one end")
+		case j.Delays == nil:
 			fmt.Fprintf(out, "  %-10s the ends share too few bytes to compare their clocks\n", "both ends")
-			continue
+		default:
+			fmt.Fprintf(out, "  %-10s %s\n", "both ends", j.Delays.Text())
 		}
-		fmt.Fprintf(out, "  %-10s %s\n", "both ends", j.Delays.Text())
 	}
 	return out.Flush()
 }
@@ -178,7 +181,11 @@ func (c *Connection) write(out io.Writer) {
 		bytes = c.ReceivedBytes
 		verb = "received"
 	}
-	fmt.Fprintf(out, "flow %d  %s  %s > %s  %sB %s in %.1f s, %s\n", c.ID, orUnknown(c.Comm), tcp.Endpoint(c.Local),
+	process := ""
+	if c.Comm != "" {
+		process = units.Printable(c.Comm) + "  "
+	}
+	fmt.Fprintf(out, "flow %d  %s%s > %s  %sB %s in %.1f s, %s\n", c.ID, process, tcp.Endpoint(c.Local),
 		tcp.Endpoint(c.Remote), scaled(float64(bytes)), verb, c.Seconds, rate(float64(bytes)*8/max(1e-9, c.Seconds)))
 	line := func(name, text string) {
 		if text != "" {
