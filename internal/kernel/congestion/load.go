@@ -127,10 +127,8 @@ func preparePin(bpffs, name string) (string, error) {
 	if bpffs == "" {
 		bpffs = DefaultBPFFS
 	}
-	if !isBPFFS(bpffs) {
-		if err := mountBPFFS(bpffs); err != nil {
-			return "", fmt.Errorf("pinning %s: no BPF file system at %s, and mounting one failed: %w", name, bpffs, err)
-		}
+	if err := EnsureBPFFS(bpffs); err != nil {
+		return "", fmt.Errorf("pinning %s: %w", name, err)
 	}
 	folder := filepath.Join(bpffs, pinFolder)
 	if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -7,13 +7,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// EnsureBPFFS mounts a BPF file system if there is none. An empty path means DefaultBPFFS.
+// EnsureBPFFS mounts a BPF file system if there is none: at DefaultBPFFS, which an empty path means,
+// or at an empty folder. It refuses other folders, because a mount would hide their files.
 func EnsureBPFFS(at string) error {
 	if at == "" {
 		at = DefaultBPFFS
 	}
 	if isBPFFS(at) {
 		return nil
+	}
+	if at != DefaultBPFFS {
+		files, err := os.ReadDir(at)
+		if err != nil {
+			return fmt.Errorf("no BPF file system at %s: %w", at, err)
+		}
+		if len(files) > 0 {
+			return fmt.Errorf("no BPF file system at %s, and the folder is not empty: a mount would hide its files", at)
+		}
 	}
 	if err := mountBPFFS(at); err != nil {
 		return fmt.Errorf("no BPF file system at %s, and mounting one failed: %w", at, err)

@@ -11,7 +11,7 @@ import (
 
 // maxTypes is the largest number of bytes that are read of a file with BTF. Kernels have 5 to 15 MB
 // of it; of a whole vmlinux only that section and the tables are read.
-const maxTypes = 64 << 20
+const maxTypes = 32 << 20
 
 // ReadTypes reads the kernel's types from a file: BTF alone, or an ELF file that contains it.
 func ReadTypes(path string) (*btf.Spec, error) {
