@@ -157,7 +157,8 @@ func WriteJoined(w io.Writer, all []Joined, every bool) error {
 		j.write(out)
 		switch {
 		case j.OneEnd:
-			fmt.Fprintf(out, "  %-10s both files were taken nearer to the same end: they show no delays of one way\n", "one end")
+			fmt.Fprintf(out, "  %-10s both files were taken nearer to the same end: they show no delays of one way\n",
+				"one end")
 		case j.Delays == nil:
 			fmt.Fprintf(out, "  %-10s the ends share too few bytes to compare their clocks\n", "both ends")
 		default:

@@ -10,7 +10,7 @@ import (
 )
 
 // Now and then five reports in a row are lost, and a terminal counts one less for a period. After
-// that a terminal may believe in a wire for 30 s: its share is some 13 % below the optimum then, and
+// that a terminal may believe in a wire for 30 s: its share is 13 % below the optimum then, and
 // its rate is the same. So the mean over seeds counts. With equal airtime it is 0.99 and 1.00: the
 // index makes a share depend on all terminals that are known.
 func TestLossDuplicatesAndReorderingAreBorne(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// EnsureBPFFS mounts a BPF file system if there is none: at DefaultBPFFS, which an empty path means,
-// or at an empty folder. It refuses other folders, because a mount would hide their files.
+// EnsureBPFFS mounts a BPF file system if there is none: at DefaultBPFFS (also an empty path) or
+// at an empty folder. It refuses other folders, because a mount would hide their files.
 func EnsureBPFFS(at string) error {
 	if at == "" {
 		at = DefaultBPFFS
