@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -139,6 +140,10 @@ func TestCellEndsWithCtrlC(t *testing.T) {
 
 func TestASignalToTheGroupEndsACellInOrder(t *testing.T) {
 	need.Root(t)
+	// Under nohup the test ignores SIGHUP, and its children would.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		cmd := airtide("cell", "run", cellFile(t, homeCell), "--", "sh", "-c", "echo ready; sleep 1000")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
