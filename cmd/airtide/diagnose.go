@@ -305,11 +305,7 @@ func diagnoseCapture(
 
 // diagnoseOptions are the options for a recording.
 func diagnoseOptions(m trace.Metadata) diagnose.Options {
-	o := diagnose.Options{Drops: recordsDrops(m)}
-	if m.Source == "diag" {
-		o.Source = diagnose.Polled
-	}
-	return o
+	return diagnose.Options{Source: diagnose.SourceOf(m.Source), Drops: recordsDrops(m)}
 }
 
 // recordsDrops reports whether the drops of the recorded host are in a recording.

@@ -113,12 +113,12 @@ func watch(
 	}
 	every := mo.Density.Every
 	seen := screen.Source{Name: src.Description()}
-	kind := diagnose.PerAck
 	if src.Kind == source.Diag {
 		every = src.Interval
-		kind = diagnose.Polled
 	}
-	table := screen.NewTable(screen.TableOptions{SampleEvery: every, Diagnosis: kind})
+	table := screen.NewTable(screen.TableOptions{
+		SampleEvery: every, Diagnosis: diagnose.SourceOf(string(src.Kind)),
+	})
 	table.SetSource(seen)
 	published, end, err := p.start(t, src)
 	if err != nil {

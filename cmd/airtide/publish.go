@@ -54,11 +54,7 @@ func (p *publishFlags) start(t *terminal.Terminal, src *source.Opened) (sinks tc
 	if !p.wanted() {
 		return nil, end, nil
 	}
-	kind := diagnose.PerAck
-	if src.Kind == source.Diag {
-		kind = diagnose.Polled
-	}
-	observer := viewmetrics.New(kind)
+	observer := viewmetrics.New(diagnose.SourceOf(string(src.Kind)))
 	if p.address != "" {
 		server, err := metrics.Serve(p.address, observer.Set())
 		if err != nil {

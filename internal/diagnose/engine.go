@@ -18,6 +18,14 @@ const (
 	Captured               // a sample for each captured segment, without the state of a kernel
 )
 
+// SourceOf is the source by the name of a recording's source: Polled for "diag", otherwise PerAck.
+func SourceOf(name string) Source {
+	if name == "diag" {
+		return Polled
+	}
+	return PerAck
+}
+
 // Options configure an engine.
 type Options struct {
 	Source Source

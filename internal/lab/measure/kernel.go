@@ -48,13 +48,9 @@ func ReadKernel(
 		return nil, faults, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	kind := diagnose.PerAck
-	if r.Metadata().Source == "diag" {
-		kind = diagnose.Polled
-	}
 	s := &scan{
 		from: clock.At(from), to: clock.At(to), of: map[tcp.FlowID]*connection{},
-		diagnosis: diagnose.New(diagnose.Options{Source: kind}),
+		diagnosis: diagnose.New(diagnose.Options{Source: diagnose.SourceOf(r.Metadata().Source)}),
 	}
 	fields := []tcp.Field{
 		tcp.SrttUs, tcp.RttUs, tcp.CwndPackets, tcp.AckedBytes, tcp.CAStateField, tcp.CubicKMs, tcp.SendWindowBytes,

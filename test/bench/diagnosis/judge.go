@@ -294,10 +294,7 @@ func diagnosis(ctx context.Context, path string) (*diagnose.End, error) {
 		return nil, err
 	}
 	defer r.Close()
-	o := diagnose.Options{}
-	if r.Metadata().Source == "diag" {
-		o.Source = diagnose.Polled
-	}
+	o := diagnose.Options{Source: diagnose.SourceOf(r.Metadata().Source)}
 	engine := diagnose.New(o)
 	tracks := &diagnose.Tracks{}
 	if err := r.Scan(ctx, trace.ScanOptions{Fields: diagnose.Fields()}, tcp.Tee{engine, tracks}); err != nil {
