@@ -222,12 +222,7 @@ type Joined struct {
 // receives. Both may be in the same file.
 func Join(a, b End) []Joined {
 	type ends struct{ local, remote netip.AddrPort }
-	key := func(c *Connection) ends {
-		return ends{
-			netip.AddrPortFrom(c.Local.Addr().Unmap(), c.Local.Port()),
-			netip.AddrPortFrom(c.Remote.Addr().Unmap(), c.Remote.Port()),
-		}
-	}
+	key := func(c *Connection) ends { return ends{tcp.Unmap(c.Local), tcp.Unmap(c.Remote)} }
 	var all []Joined
 	best := map[ends]int{} // rank of both ends together
 	place := map[ends]int{}

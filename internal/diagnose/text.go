@@ -100,18 +100,27 @@ func (r *Report) Total() []Share {
 // topConnections is the number of connections that the text explains.
 const topConnections = 10
 
+// begin separates connection i of n from the one before. It reports whether to explain it: unless
+// all are wanted, a line counts those from topConnections on.
+func begin(out io.Writer, i, n int, all bool) bool {
+	if i == topConnections && !all {
+		fmt.Fprintf(out, "\nand %s with fewer bytes; --all explains each\n",
+			units.Count(n-topConnections, "connection"))
+		return false
+	}
+	if i > 0 {
+		fmt.Fprintln(out)
+	}
+	return true
+}
+
 // WriteText explains the main connections and sums up the others.
 func (r *Report) WriteText(w io.Writer, all bool) error {
 	out := bufio.NewWriter(w)
 	connections := r.Main()
 	for i, c := range connections {
-		if i == topConnections && !all {
-			fmt.Fprintf(out, "\nand %s with fewer bytes; --all explains each\n",
-				units.Count(len(connections)-topConnections, "connection"))
+		if !begin(out, i, len(connections), all) {
 			break
-		}
-		if i > 0 {
-			fmt.Fprintln(out)
 		}
 		c.write(out)
 	}
@@ -145,13 +154,8 @@ func (r *Report) WriteText(w io.Writer, all bool) error {
 func WriteJoined(w io.Writer, all []Joined, every bool) error {
 	out := bufio.NewWriter(w)
 	for i := range all {
-		if i == topConnections && !every {
-			fmt.Fprintf(out, "\nand %s with fewer bytes; --all explains each\n",
-				units.Count(len(all)-topConnections, "connection"))
+		if !begin(out, i, len(all), every) {
 			break
-		}
-		if i > 0 {
-			fmt.Fprintln(out)
 		}
 		j := &all[i]
 		j.write(out)

@@ -47,5 +47,8 @@ func Endpoint(ap netip.AddrPort) string {
 	if !ap.IsValid() {
 		return "?"
 	}
-	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()).String()
+	return Unmap(ap).String()
 }
+
+// Unmap turns a v4-mapped address into its IPv4 form. Both forms name the same end.
+func Unmap(ap netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()) }

@@ -70,7 +70,7 @@ func (d *drops) read(raw []byte) (drop, bool) {
 		bytes++
 	}
 	address := func(a [16]uint8, port uint16) netip.AddrPort {
-		return netip.AddrPortFrom(addressOf(r.Family, a).Unmap(), port)
+		return tcp.Unmap(netip.AddrPortFrom(addressOf(r.Family, a), port))
 	}
 	return drop{
 		timeNs: int64(r.TimeNs), source: address(r.Source, r.SourcePort),
@@ -104,9 +104,7 @@ func (d *drops) forget(f *flow) {
 	d.flows[e] = rest
 }
 
-func endsOf(f *tcp.Flow) ends { return ends{unmap(f.Local), unmap(f.Remote)} }
-
-func unmap(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
+func endsOf(f *tcp.Flow) ends { return ends{tcp.Unmap(f.Local), tcp.Unmap(f.Remote)} }
 
 // events are the events of a drop, for the flows of both ends as far as they are of this host.
 func (d *drops) events(o drop) (events []tcp.Event) {
