@@ -112,7 +112,7 @@ func (w With) moreWords() int {
 // moreWords is MORE_WORDS of bpf/monitor/record.h.
 const moreWords = 2
 
-// morePrograms are the programs of a part by their tracepoints.
+// morePrefix begins the names of the programs of parts; the tracepoint follows.
 const morePrefix = "more_"
 
 // The programs that count bytes at the root of the cgroups.

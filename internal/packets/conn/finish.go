@@ -70,7 +70,7 @@ func (c *connection) finish(step *Step) *Connection {
 	c.describeHandshake()
 	c.describeEnd()
 	c.locateLocal()
-	c.setResent()
+	c.SetResent()
 	return &c.Connection
 }
 

@@ -67,9 +67,9 @@ func (c *Connection) AtSender(client bool) bool {
 	return client && c.Near == nearClient || !client && c.Near == nearServer
 }
 
-// setResent fills in the segments that were sent again. Only the sender's side shows them: nothing
+// SetResent fills in the segments that were sent again. Only the sender's side shows them: nothing
 // can be out of order where it leaves the sender. Elsewhere a late segment may be either.
-func (c *Connection) setResent() {
+func (c *Connection) SetResent() {
 	for client, d := range map[bool]*Direction{true: &c.FromClient, false: &c.FromServer} {
 		if c.AtSender(client) {
 			n := d.LateSegments

@@ -120,9 +120,7 @@ func (s *Series) begin(c *conn.Connection) (*connection, error) {
 			rttUs: tcp.Absent,
 		}
 	}
-	client := &tcp.Flow{ID: state.ends[0].id, Local: c.Client, Remote: c.Server, FirstNs: c.FirstNs}
-	server := &tcp.Flow{ID: state.ends[1].id, Local: c.Server, Remote: c.Client, FirstNs: c.FirstNs}
-	return state, errors.Join(s.Sink.Flow(client), s.Sink.Flow(server))
+	return state, series.Announce(s.Sink, c)
 }
 
 // handshake follows the handshake: its time, and the size of segments.
@@ -367,14 +365,7 @@ func (s *Series) release(e *end) error {
 	return nil
 }
 
-func (s *Series) pass() error {
-	if s.batch == nil || s.batch.Len() == 0 {
-		return nil
-	}
-	err := s.Sink.Samples(s.batch)
-	s.batch.Reset()
-	return err
-}
+func (s *Series) pass() error { return series.PassOn(s.Sink, s.batch) }
 
 // Done passes on the last samples of a connection that has ended, and its end.
 func (s *Series) Done(c *conn.Connection) error {

@@ -47,16 +47,22 @@ func (c *checked) Event(e *tcp.Event) error {
 	return nil
 }
 
-// Each segment of a lossy capture gives one sample, and each late one a retransmission.
-func TestSegmentsBecomeSamples(t *testing.T) {
+// lossy opens a lossy capture, with a sink for it.
+func lossy(t *testing.T) (*read.Reader, *checked) {
+	t.Helper()
 	r, err := read.Open("../conn/testdata/lossy.pcap.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	sink := &checked{
+	t.Cleanup(func() { r.Close() })
+	return r, &checked{
 		t: t, flows: map[tcp.FlowID]*tcp.Flow{}, last: map[tcp.FlowID]tcp.Sample{}, events: map[tcp.EventKind]int{},
 	}
+}
+
+// Each segment of a lossy capture gives one sample, and each late one a retransmission.
+func TestSegmentsBecomeSamples(t *testing.T) {
+	r, sink := lossy(t)
 	engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
 	s := &Series{Sink: tcp.Tee{sink, engine}}
 	if _, err := conn.Run(t.Context(), r, conn.Options{Observer: s, Done: s.Done}); err != nil {
@@ -79,14 +85,7 @@ func TestSegmentsBecomeSamples(t *testing.T) {
 
 // The first connections are passed on, and the others are counted.
 func TestMostConnections(t *testing.T) {
-	r, err := read.Open("../conn/testdata/lossy.pcap.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	sink := &checked{
-		t: t, flows: map[tcp.FlowID]*tcp.Flow{}, last: map[tcp.FlowID]tcp.Sample{}, events: map[tcp.EventKind]int{},
-	}
+	r, sink := lossy(t)
 	s := &Series{Sink: sink, Most: 1}
 	if _, err := conn.Run(t.Context(), r, conn.Options{Observer: s, Done: s.Done}); err != nil {
 		t.Fatal(err)

@@ -135,9 +135,14 @@ func (s *Series) begin(c *conn.Connection) (*[2]end, error) {
 	unknown := end{window: tcp.Absent, rttUs: tcp.Absent}
 	ends := &[2]end{unknown, unknown}
 	s.open[c.ID] = ends
+	return ends, Announce(s.Sink, c)
+}
+
+// Announce passes both flows of a connection to a sink.
+func Announce(sink tcp.Sink, c *conn.Connection) error {
 	client := &tcp.Flow{ID: FlowID(c.ID, true), Local: c.Client, Remote: c.Server, FirstNs: c.FirstNs}
 	server := &tcp.Flow{ID: FlowID(c.ID, false), Local: c.Server, Remote: c.Client, FirstNs: c.FirstNs}
-	return ends, errors.Join(s.Sink.Flow(client), s.Sink.Flow(server))
+	return errors.Join(sink.Flow(client), sink.Flow(server))
 }
 
 // Done forgets a connection that has ended.
@@ -148,11 +153,16 @@ func (s *Series) Done(c *conn.Connection) error {
 
 // Flush passes the last samples on.
 func (s *Series) Flush() error {
-	if s.batch == nil || s.batch.Len() == 0 {
+	return PassOn(s.Sink, s.batch)
+}
+
+// PassOn passes the samples of a batch to a sink and empties the batch, which may be nil.
+func PassOn(sink tcp.Sink, b *tcp.Batch) error {
+	if b == nil || b.Len() == 0 {
 		return nil
 	}
-	err := s.Sink.Samples(s.batch)
-	s.batch.Reset()
+	err := sink.Samples(b)
+	b.Reset()
 	return err
 }
 

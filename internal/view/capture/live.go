@@ -103,17 +103,13 @@ func (x *liveConnection) soFar() conn.Connection {
 		us     float64
 		report *float64
 		data   *conn.Direction
-		client bool
-	}{{x.clientUs, &c.ClientSideUs, &c.FromServer, false}, {x.serverUs, &c.ServerSideUs, &c.FromClient, true}} {
+	}{{x.clientUs, &c.ClientSideUs, &c.FromServer}, {x.serverUs, &c.ServerSideUs, &c.FromClient}} {
 		if side.us > 0 {
 			*side.report = side.us
 			side.data.RTT = &conn.Distribution{P50: side.us}
 		}
-		if c.AtSender(side.client) {
-			late := side.data.LateSegments
-			side.data.ResentSegments = &late
-		}
 	}
+	c.SetResent()
 	return c
 }
 
