@@ -32,10 +32,15 @@ func (p *publishFlags) check(replay bool) error {
 	if p.wanted() && replay {
 		return usageError{errors.New("--metrics and --otlp are for live connections: leave out the recording")}
 	}
-	if p.collector == "" {
+	return checkCollector(p.collector)
+}
+
+// checkCollector returns an error for a URL of --otlp that no collector can have. Empty is none.
+func checkCollector(url string) error {
+	if url == "" {
 		return nil
 	}
-	if err := metrics.Check(p.collector); err != nil {
+	if err := metrics.Check(url); err != nil {
 		return usageError{fmt.Errorf("--otlp %w", err)}
 	}
 	return nil
@@ -43,6 +48,18 @@ func (p *publishFlags) check(replay bool) error {
 
 // start publishes metrics of the sinks that it returns, until end. Without a flag there are none.
 func (p *publishFlags) start(t *terminal.Terminal, src *source.Opened) (sinks tcp.Tee, end func() error, err error) {
+	if !p.wanted() {
+		return nil, func() error { return nil }, nil
+	}
+	observer := viewmetrics.New(diagnose.SourceOf(string(src.Kind)))
+	notice := func(line string) { t.Warnf("%s", line) }
+	end, err = publish(p.address, p.collector, "airtide-monitor", observer.Set(), notice)
+	return tcp.Tee{observer}, end, err
+}
+
+// publish serves metrics at an address and sends them to a collector until end. An empty one is
+// left out. service names the sender.
+func publish(address, collector, service string, set *metrics.Set, notice func(string)) (end func() error, err error) {
 	var ends []func() error
 	end = func() error {
 		var err error
@@ -51,24 +68,19 @@ func (p *publishFlags) start(t *terminal.Terminal, src *source.Opened) (sinks tc
 		}
 		return err
 	}
-	if !p.wanted() {
-		return nil, end, nil
-	}
-	observer := viewmetrics.New(diagnose.SourceOf(string(src.Kind)))
-	if p.address != "" {
-		server, err := metrics.Serve(p.address, observer.Set())
+	if address != "" {
+		server, err := metrics.Serve(address, set)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		ends = append(ends, server.Close)
 	}
-	if p.collector != "" {
-		notice := func(line string) { t.Warnf("%s", line) }
-		exporter, err := metrics.Export(p.collector, "airtide-monitor", version(), observer.Set(), notice)
+	if collector != "" {
+		exporter, err := metrics.Export(collector, service, version(), set, notice)
 		if err != nil {
-			return nil, nil, errors.Join(err, end())
+			return nil, errors.Join(err, end())
 		}
 		ends = append(ends, exporter.Close)
 	}
-	return tcp.Tee{observer}, end, nil
+	return end, nil
 }

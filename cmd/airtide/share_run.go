@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"airtide/internal/share/radio"
 	"airtide/internal/share/statusfeed"
 	"airtide/internal/share/steplog"
-	"airtide/internal/sys/metrics"
 	"airtide/internal/sys/privilege"
 	"airtide/internal/view/terminal"
 )
@@ -57,10 +55,8 @@ The standards are ` + strings.Join(radio.Standards(), ", ") + `.`,
 			if c.Link.Interface == "" && len(c.Link.Peers) == 0 {
 				return usageError{errors.New("no way to the other terminals: give --interface, --peer or both")}
 			}
-			if f.OTLP != "" {
-				if err := metrics.Check(f.OTLP); err != nil {
-					return usageError{fmt.Errorf("--otlp %w", err)}
-				}
+			if err := checkCollector(f.OTLP); err != nil {
+				return err
 			}
 			keys, err := cellkey.Read(f.Key)
 			if err != nil {
@@ -88,20 +84,11 @@ func runAgent(ctx context.Context, t *terminal.Terminal, f share.Flags, c share.
 	if unserved == nil {
 		defer closed(server)
 	}
-	if f.Metrics != "" {
-		server, err := metrics.Serve(f.Metrics, sharemetrics.Set(tap.Next))
-		if err != nil {
-			return err
-		}
-		defer closed(server)
+	unpublish, err := publish(f.Metrics, f.OTLP, "airtide-share", sharemetrics.Set(tap.Next), c.Notice)
+	if err != nil {
+		return err
 	}
-	if f.OTLP != "" {
-		exporter, err := metrics.Export(f.OTLP, "airtide-share", version(), sharemetrics.Set(tap.Next), c.Notice)
-		if err != nil {
-			return err
-		}
-		defer closed(exporter)
-	}
+	defer func() { err = errors.Join(err, unpublish()) }()
 	if f.Record != "" {
 		w, err := steplog.Create(f.Record)
 		if err != nil {
