@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -35,6 +36,20 @@ func TestStopAndInterrupt(t *testing.T) {
 	}
 }
 
+// startVerb starts a verb. The channel is closed when it has ended.
+func startVerb(t *testing.T, cmd *exec.Cmd) chan struct{} {
+	t.Helper()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	return ended
+}
+
 // TestOneInterruptEndsEveryVerb interrupts each verb while it works, or when it has waited for a
 // while.
 func TestOneInterruptEndsEveryVerb(t *testing.T) {
@@ -48,14 +63,7 @@ func TestOneInterruptEndsEveryVerb(t *testing.T) {
 		var output bytes.Buffer
 		cmd.Stdout = &output
 		cmd.Stderr = &output
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan struct{})
-		go func() {
-			_ = cmd.Wait()
-			close(ended)
-		}()
+		ended := startVerb(t, cmd)
 		for began, working := time.Now(), false; !working && time.Since(began) < time.Second; {
 			select {
 			case <-ended:

@@ -395,14 +395,7 @@ func interruptHostile(t *testing.T, verb []string, files *strings.Replacer, tick
 	cmd := airtide(args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(ended)
-	}()
+	ended := startVerb(t, cmd)
 	guard := time.AfterFunc(hostileGuard, func() { _ = cmd.Process.Kill() })
 	testnet.Eventually(t, hostileGuard, "its work", func() bool {
 		select {
