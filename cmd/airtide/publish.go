@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -60,11 +61,11 @@ func (p *publishFlags) start(t *terminal.Terminal, src *source.Opened) (sinks tc
 // publish serves metrics at an address and sends them to a collector until end. An empty one is
 // left out. service names the sender.
 func publish(address, collector, service string, set *metrics.Set, notice func(string)) (end func() error, err error) {
-	var ends []func() error
+	var open []io.Closer
 	end = func() error {
 		var err error
-		for _, e := range ends {
-			err = errors.Join(err, e())
+		for _, o := range open {
+			err = errors.Join(err, o.Close())
 		}
 		return err
 	}
@@ -73,14 +74,14 @@ func publish(address, collector, service string, set *metrics.Set, notice func(s
 		if err != nil {
 			return nil, err
 		}
-		ends = append(ends, server.Close)
+		open = append(open, server)
 	}
 	if collector != "" {
 		exporter, err := metrics.Export(collector, service, version(), set, notice)
 		if err != nil {
 			return nil, errors.Join(err, end())
 		}
-		ends = append(ends, exporter.Close)
+		open = append(open, exporter)
 	}
 	return end, nil
 }
