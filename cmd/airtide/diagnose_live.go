@@ -158,3 +158,10 @@ func (l *liveEngine) Lost(loss *tcp.Loss) error {
 	defer l.mu.Unlock()
 	return l.engine.Lost(loss)
 }
+
+// Radio takes a record about a radio.
+func (l *liveEngine) Radio(r *tcp.Radio) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.engine.Radio(r)
+}

@@ -28,7 +28,8 @@ func newExport(t *terminal.Terminal) *cobra.Command {
 		Short: "Export a recording to Parquet, CSV, JSON lines or Perfetto",
 		Long: `Exports a recording for pandas, DuckDB and spreadsheets (parquet, csv), scripts (jsonl) and the
 Perfetto trace viewer (perfetto). Parquet and CSV have three tables: samples in OUT, events and
-flows in files beside it; or all three in OUT if it is a folder. Absent values are null (empty in
+flows in files beside it; or all three in OUT if it is a folder. A recording with data of the radio
+has a fourth, radio. Absent values are null (empty in
 CSV, left out in JSON lines), never zero. Every recording gives the same columns; --drop-empty leaves
 out the fields that no sample of this recording has.`,
 		Example: `  airtide export upload.atr -o upload.parquet
@@ -79,7 +80,7 @@ func (f *exportFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	f.out.register(fl, "file or folder to write, - for standard output (required)")
 	fl.StringVar(&f.to, "to", "", "format: "+formatNames()+" (default: the suffix of the output)")
-	fl.StringVar(&f.table, "table", "", "write only this table of Parquet or CSV: samples, events or flows")
+	fl.StringVar(&f.table, "table", "", "write only this table of Parquet or CSV: samples, events, flows or radio")
 	fixed(cmd, "to", strings.Split(formatNames(), ", ")...)
 	fixed(cmd, "table", tableNames...)
 }
@@ -143,7 +144,7 @@ func formatOfSuffix(path string) string {
 	return ""
 }
 
-var tableNames = []string{string(export.Samples), string(export.Events), string(export.Flows)}
+var tableNames = []string{string(export.Samples), string(export.Events), string(export.Flows), string(export.Radio)}
 
 func formatNames() string {
 	var names []string
@@ -171,6 +172,7 @@ func exportTrace(
 	}
 	r.warnDamage()
 	o.Flows = survey.Flows()
+	o.Radio = survey.HasRadio()
 	if err := needFlows(ctx, r, ids, func(id tcp.FlowID) bool { return o.Flows[id] != nil }); err != nil {
 		return err
 	}

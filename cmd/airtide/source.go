@@ -38,9 +38,10 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.attach, "attach", "",
 		"kind of BPF program (default: the best that loads): tp_btf_trusted, tp_btf or raw_tp")
 	fl.StringVar(&f.btf, "btf", "", "file with the kernel's BTF, if the kernel has none")
-	fl.StringSliceVar(&f.with, "with", nil, "also observe, with bpf: "+strings.Join(bpf.WithNames(), ", "))
+	fl.StringSliceVar(&f.with, "with", nil, "also observe, with bpf (radio with either source): "+
+		strings.Join(source.WithNames(), ", "))
 	fixed(cmd, "source", "auto", "bpf", "diag")
-	fixed(cmd, "with", bpf.WithNames()...)
+	fixed(cmd, "with", source.WithNames()...)
 	fixed(cmd, "attach", "tp_btf_trusted", "tp_btf", "raw_tp")
 	fixed(cmd, "density", "every", "change", "10ms", "100ms", "1s")
 }
@@ -83,8 +84,7 @@ func (f *sourceFlags) parse() (o source.Options, err error) {
 			return o, fmt.Errorf("--btf: %w", err)
 		}
 	}
-	o.With, err = bpf.ParseWith(f.with)
-	if err != nil {
+	if err := o.ParseWith(f.with); err != nil {
 		return o, err
 	}
 	o.BTFPath = f.btf

@@ -146,6 +146,13 @@ func (w *watched) Lost(l *tcp.Loss) error {
 	return w.sink.Lost(l)
 }
 
+func (w *watched) Radio(r *tcp.Radio) error {
+	if err := w.reach(r.TimeNs); err != nil {
+		return err
+	}
+	return w.sink.Radio(r)
+}
+
 // busiestFlow finds the flow that moved the most bytes, and counts the flows.
 func busiestFlow(ctx context.Context, r *reading) (id tcp.FlowID, of int, err error) {
 	v := newVolume()

@@ -180,6 +180,8 @@ func (e *each) Samples(*tcp.Batch) error { e.do(); return nil }
 func (e *each) Event(*tcp.Event) error   { e.do(); return nil }
 func (e *each) Lost(*tcp.Loss) error     { e.do(); return nil }
 
+func (e *each) Radio(*tcp.Radio) error { e.do(); return nil }
+
 func TestReadingThatTakesLongSaysHowFarItIs(t *testing.T) {
 	term := pty.Open(t, 80, 24)
 	live, shown := terminal.New(os.Stdout, term.Slave, func(string) string { return "" }), term.Shown

@@ -34,6 +34,7 @@ var refutations = [numLimits]string{
 	SenderOrNetwork: "a receive window that closes, or data that waits to be read " +
 		"(receive_queued_bytes)",
 	SenderHost: "a recording at the sender that names the path",
+	RadioLimit: "the same rate with a better signal on a free channel, or by cable",
 	AckBacklog: "captures at both ends in which the data waits and the acknowledgements do not",
 }
 
@@ -102,6 +103,8 @@ func (p *phase) next(l Limit) string {
 		packets := math.Ceil(p.rateBps() / 8 * p.baseUs / 1e6 / p.mss() * 1.25)
 		return fmt.Sprintf("Bound the window: `airtide tune --cwnd-max %.0f` keeps the rate of %s and lowers the "+
 			"RTT from %s to about %s.", packets, now, milliseconds(p.rttUs), milliseconds(1.25*p.baseUs))
+	case RadioLimit:
+		return p.nextRadio()
 	case OwnQueue:
 		return fmt.Sprintf("The link of this host carries %s. A faster link raises the rate; fq or fq_codel on the "+
 			"interface shortens the wait of other connections (%s stand in the queue).", now,

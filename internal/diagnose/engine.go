@@ -62,6 +62,7 @@ type Engine struct {
 	order   []*flow // in the order of their first sight
 	lost    uint64
 	leftOut int
+	radios  radios
 }
 
 // New returns an empty engine.
@@ -94,7 +95,7 @@ func (e *Engine) flow(id tcp.FlowID) *flow {
 		if len(e.order) >= e.options.MaxFlows {
 			e.makeRoom()
 		}
-		f = &flow{source: e.options.Source, windowNs: e.options.Window.Nanoseconds()}
+		f = &flow{source: e.options.Source, windowNs: e.options.Window.Nanoseconds(), radios: &e.radios}
 		if e.options.Drops {
 			f.places = &Places{}
 		}
@@ -208,6 +209,12 @@ func (e *Engine) Event(ev *tcp.Event) error {
 // Lost takes the total counts of lost data.
 func (e *Engine) Lost(l *tcp.Loss) error {
 	e.lost = l.Total()
+	return nil
+}
+
+// Radio takes a record about a radio.
+func (e *Engine) Radio(r *tcp.Radio) error {
+	e.radios.take(r)
 	return nil
 }
 

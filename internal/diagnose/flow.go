@@ -47,6 +47,7 @@ type flow struct {
 	deliveredAll  int64
 	maxReceiveWnd int64
 	places        *Places // nil unless drops were recorded
+	radios        *radios
 }
 
 // describe takes a description. A later one adds knowledge.

@@ -15,6 +15,8 @@ type Report struct {
 	Doubts []string `json:"doubts"`
 	// LeftOut counts connections with few bytes that were left out to bound the memory.
 	LeftOut int `json:"left_out"`
+	// Radios sums up the host's Wi-Fi interfaces; empty if they were not recorded.
+	Radios []Radio `json:"radios,omitempty"`
 }
 
 // Connection is the finding of one flow.
@@ -30,6 +32,8 @@ type Connection struct {
 	// Losses tells where the packets were lost that were sent again; null if drops were not
 	// recorded.
 	Losses *Losses `json:"losses"`
+	// Radio compares TCP's retransmissions with the radio's; null if the radio tells nothing.
+	Radio *RadioLosses `json:"radio,omitempty"`
 	// Shares of time by limit, greatest first; their sum is 1.
 	Shares []Share `json:"shares"`
 	Finding
@@ -68,7 +72,8 @@ type Phase struct {
 
 // Report returns the findings so far. More data may follow.
 func (e *Engine) Report() Report {
-	r := Report{Connections: make([]Connection, 0, len(e.order)), Doubts: []string{}, LeftOut: e.leftOut}
+	r := Report{Connections: make([]Connection, 0, len(e.order)), Doubts: []string{}, LeftOut: e.leftOut,
+		Radios: e.radios.list()}
 	for _, f := range e.order {
 		r.Connections = append(r.Connections, f.report())
 	}
@@ -142,6 +147,7 @@ func (f *flow) report() Connection {
 	if f.places != nil {
 		c.Losses = f.places.Losses()
 	}
+	c.Radio = f.radioLosses()
 	if len(f.bins) == 0 {
 		return c
 	}
@@ -300,8 +306,10 @@ func (p *phase) split(l Limit) []Share {
 	if p.share[condIdle] > 0.02 {
 		take(Application, p.share[condIdle])
 	}
-	take(Timeout, p.silence)
-	take(Stall, p.stalled)
+	if l != RadioLimit { // the radio explains them
+		take(Timeout, p.silence)
+		take(Stall, p.stalled)
+	}
 	take(Unknown, p.share[condNone])
 	if l != ReceivingApplication {
 		take(ReceiveWindow, p.rwnd)

@@ -44,6 +44,7 @@ type rule struct {
 
 // senderRules stand in the order of precedence: a rule may rely on those before it.
 var senderRules = []rule{
+	{"radio pauses", radioPauses},
 	{"timeouts", timeouts},
 	{"path pauses", pauses},
 	{"receive window", receiveLimit},
@@ -52,6 +53,7 @@ var senderRules = []rule{
 	{"first slow start", firstSlowStart},
 	{"application", application},
 	{"sender's host", senderHost},
+	{"radio", radioLink},
 	{"own queue", ownQueue},
 	{"pacing", pacing},
 	{"own device", ownDevice},
@@ -66,8 +68,10 @@ var receiverRules = []rule{
 	{"turns", turns},
 	{"reader", reader},
 	{"own window", ownWindow},
+	{"radio pauses", radioPauses},
 	{"no data", noData},
 	{"gaps", gaps},
+	{"radio", radioReception},
 	{"peer", peer},
 }
 

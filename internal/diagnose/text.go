@@ -216,6 +216,9 @@ func (c *Connection) write(out io.Writer) {
 	if c.Losses != nil && c.Direction == "sends" {
 		line("losses", c.Losses.String())
 	}
+	if c.Radio != nil && c.Direction == "sends" {
+		line("radio", c.Radio.String())
+	}
 	line("refuted by", c.Refuted)
 	line("next", c.Next)
 	if len(c.Phases) < 2 {

@@ -60,6 +60,8 @@ type Sink interface {
 	Samples(*Batch) error
 	Event(*Event) error
 	Lost(*Loss) error
+	// Radio takes a record about the host's radio, which is recorded on demand.
+	Radio(*Radio) error
 }
 
 // Discard is a Sink that ignores its input. Embed it to implement only a part of Sink.
@@ -77,6 +79,9 @@ func (Discard) Event(*Event) error { return nil }
 // Lost does nothing.
 func (Discard) Lost(*Loss) error { return nil }
 
+// Radio does nothing.
+func (Discard) Radio(*Radio) error { return nil }
+
 // Tee passes everything on to each of its sinks in turn and stops at the first error.
 type Tee []Sink
 
@@ -91,6 +96,9 @@ func (t Tee) Event(e *Event) error { return t.each(func(s Sink) error { return s
 
 // Lost passes the counts on.
 func (t Tee) Lost(l *Loss) error { return t.each(func(s Sink) error { return s.Lost(l) }) }
+
+// Radio passes the record on.
+func (t Tee) Radio(r *Radio) error { return t.each(func(s Sink) error { return s.Radio(r) }) }
 
 func (t Tee) each(f func(Sink) error) error {
 	for _, s := range t {

@@ -107,6 +107,8 @@ func (r *recording) Event(e *tcp.Event) error {
 	return nil
 }
 
+func (r *recording) Radio(*tcp.Radio) error { return nil }
+
 func (r *recording) Lost(l *tcp.Loss) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,8 +25,8 @@ const (
 	WithHalfClosed = With(monitorMonWithPartsWITH_HALF_CLOSED) // samples of half-closed connections
 )
 
-// withAll is the name of all parts.
-const withAll = "all"
+// WithAll is the name of all parts.
+const WithAll = "all"
 
 // Part describes a part.
 type Part struct {
@@ -67,16 +67,21 @@ func ParseWith(names []string) (With, error) {
 	for _, name := range names {
 		known := false
 		for _, p := range Parts() {
-			if name == p.Name || name == withAll {
+			if name == p.Name || name == WithAll {
 				w |= p.Part
 				known = true
 			}
 		}
 		if !known {
-			return 0, fmt.Errorf("--with %q: want some of %s", name, strings.Join(WithNames(), ", "))
+			return 0, UnknownPart(name, WithNames())
 		}
 	}
 	return w, nil
+}
+
+// UnknownPart is the error of a name that is none of the known ones.
+func UnknownPart(name string, known []string) error {
+	return fmt.Errorf("--with %q: want some of %s", name, strings.Join(known, ", "))
 }
 
 // WithNames are the names that ParseWith accepts.
@@ -85,7 +90,7 @@ func WithNames() []string {
 	for _, p := range Parts() {
 		names = append(names, p.Name)
 	}
-	return append(names, withAll)
+	return append(names, WithAll)
 }
 
 // Names are the names of the parts of the set.

@@ -63,6 +63,8 @@ func (r *recorder) Event(e *tcp.Event) error {
 
 func (r *recorder) Lost(*tcp.Loss) error { return nil }
 
+func (r *recorder) Radio(*tcp.Radio) error { return nil }
+
 // find gives the flow with this local address.
 func (r *recorder) find(local net.Addr) (tcp.Flow, bool) {
 	r.mu.Lock()

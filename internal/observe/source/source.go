@@ -13,6 +13,7 @@ import (
 	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/observe/bpf"
 	"airtide/internal/observe/diag"
+	"airtide/internal/observe/radio"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 )
@@ -63,6 +64,8 @@ type Options struct {
 	NoOwners bool
 	// With chooses the parts that the BPF source observes on demand.
 	With bpf.With
+	// Radio also observes the host's radios by nl80211, with either source.
+	Radio bool
 }
 
 // Source delivers samples and events to a sink until its context ends.
@@ -85,6 +88,10 @@ type Opened struct {
 	Interval time.Duration
 	// Fallback is why auto did not take BPF, nil otherwise.
 	Fallback error
+	// Radio reports whether the radios are observed. RadioError is why they are not although they
+	// were asked for.
+	Radio      bool
+	RadioError error
 }
 
 // FallbackNotice explains in one line why inet_diag is polled instead of BPF, or is empty.
@@ -99,8 +106,24 @@ func (o *Opened) FallbackNotice() string {
 		units.Duration(o.Interval), o.Fallback)
 }
 
-// Open opens the source that the options ask for.
+// Open opens the source that the options ask for. A host without nl80211 has no data of radios,
+// which is no error.
 func Open(o Options) (*Opened, error) {
+	opened, err := openTCP(o)
+	if err != nil || !o.Radio {
+		return opened, err
+	}
+	r, err := radio.Open()
+	if err != nil {
+		opened.RadioError = err
+		return opened, nil
+	}
+	opened.Radio = true
+	opened.Source = &withRadio{opened.Source, r}
+	return opened, nil
+}
+
+func openTCP(o Options) (*Opened, error) {
 	if o.NoOwners && len(o.Filter.PIDs)+len(o.Filter.Comms) > 0 {
 		return nil, errors.New("a filter by process needs to know whose the sockets are")
 	}

@@ -20,6 +20,7 @@ type csvTables struct {
 	samples *output
 	events  *csvTable[eventRow]
 	flowOut *csvTable[flowRow]
+	radio   *csvTable[radioRow]
 	line    []byte
 	row     tcp.Sample
 }
@@ -35,7 +36,7 @@ func newCSV(files *outputs, path string, meta *Meta, o *Options) (encoder, error
 		}
 		tables[only], err = files.create(path)
 	} else {
-		tables, err = files.createTables(path, ".csv", o.Table)
+		tables, err = files.createTables(path, ".csv", o)
 	}
 	if err != nil {
 		return nil, err
@@ -45,6 +46,9 @@ func newCSV(files *outputs, path string, meta *Meta, o *Options) (encoder, error
 	}
 	if flows := tables[Flows]; flows != nil {
 		c.flowOut = newCSVTable[flowRow](flows)
+	}
+	if radio := tables[Radio]; radio != nil {
+		c.radio = newCSVTable[radioRow](radio)
 	}
 	c.samples = tables[Samples]
 	if c.samples != nil {
@@ -108,7 +112,19 @@ func (c *csvTables) Lost(l *tcp.Loss) error {
 	return c.events.write(newLostRow(l, c.meta))
 }
 
+func (c *csvTables) Radio(r *tcp.Radio) error {
+	if c.radio == nil {
+		return nil
+	}
+	return c.radio.write(newRadioRow(r, c.meta))
+}
+
 func (c *csvTables) finish() error {
+	if c.radio != nil {
+		if err := c.radio.close(); err != nil {
+			return err
+		}
+	}
 	if c.flowOut != nil {
 		for _, f := range c.flows.sorted() {
 			if err := c.flowOut.write(newFlowRow(f, c.meta)); err != nil {

@@ -58,15 +58,16 @@ const (
 	Samples Table = "samples"
 	Events  Table = "events"
 	Flows   Table = "flows"
+	Radio   Table = "radio" // only of recordings with data of the radio, or if it is asked for
 )
 
 // ParseTable finds a table by name.
 func ParseTable(name string) (Table, error) {
 	switch t := Table(name); t {
-	case Samples, Events, Flows:
+	case Samples, Events, Flows, Radio:
 		return t, nil
 	}
-	return "", fmt.Errorf("unknown table %q: want samples, events or flows", name)
+	return "", fmt.Errorf("unknown table %q: want samples, events, flows or radio", name)
 }
 
 // Options configure an export.
@@ -81,6 +82,8 @@ type Options struct {
 	// Table is the only table to write of Parquet or CSV. "" means all of them, but Samples in a
 	// single stream, which holds one.
 	Table Table
+	// Radio makes the table of the radio one of all tables.
+	Radio bool
 	// Stdout receives the output for the path "-".
 	Stdout io.Writer
 }
@@ -116,7 +119,8 @@ type Exporter struct {
 //
 // Parquet and CSV are several tables. A path that ends in "/" or is a directory receives samples,
 // events and flows as files of these names; of any other path, OUT.parquet say, the siblings are
-// OUT.events.parquet and OUT.flows.parquet. Options.Table alone gets the path itself.
+// OUT.events.parquet and OUT.flows.parquet. With Options.Radio there is a table radio as well.
+// Options.Table alone gets the path itself.
 func New(format Format, path string, meta Meta, options Options) (*Exporter, error) {
 	if _, err := ParseFormat(string(format)); err != nil {
 		return nil, err
@@ -172,6 +176,11 @@ func (x *Exporter) Event(e *tcp.Event) error {
 // Lost writes the counts of lost records.
 func (x *Exporter) Lost(l *tcp.Loss) error {
 	return x.pass(func() error { return x.encoder.Lost(l) })
+}
+
+// Radio writes a record about a radio.
+func (x *Exporter) Radio(r *tcp.Radio) error {
+	return x.pass(func() error { return x.encoder.Radio(r) })
 }
 
 // pass forwards a call unless the export has failed. If the call fails, pass removes the files.

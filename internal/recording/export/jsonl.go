@@ -9,7 +9,7 @@ import (
 )
 
 // jsonLines writes one JSON object per line. Its field "type" is recording (the first line), flow,
-// sample, event or lost. Missing values are left out.
+// sample, event, radio or lost. Missing values are left out.
 type jsonLines struct {
 	meta *Meta
 	out  *output
@@ -92,6 +92,12 @@ func (j *jsonLines) Lost(l *tcp.Loss) error {
 		Time string `json:"time,omitempty"`
 		*tcp.Loss
 	}{"lost", j.timeText(l.TimeNs), l})
+}
+
+func (j *jsonLines) Radio(r *tcp.Radio) error {
+	row := newRadioRow(r, j.meta)
+	row.TimeText = j.timeText(r.TimeNs)
+	return j.write(row)
 }
 
 func (j *jsonLines) finish() error { return nil }

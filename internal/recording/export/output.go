@@ -132,7 +132,7 @@ func (o *outputs) paths() []string {
 
 // createTables opens one file for each table, or for the only one that is wanted. The others are
 // nil.
-func (o *outputs) createTables(path, extension string, only Table) (map[Table]*output, error) {
+func (o *outputs) createTables(path, extension string, options *Options) (map[Table]*output, error) {
 	info, statErr := os.Stat(path)
 	isDir := strings.HasSuffix(path, "/") || statErr == nil && info.IsDir()
 	if isDir && statErr != nil {
@@ -142,10 +142,11 @@ func (o *outputs) createTables(path, extension string, only Table) (map[Table]*o
 		o.madeDir = path
 	}
 	tables := map[Table]*output{}
-	for _, t := range []Table{Samples, Events, Flows} {
+	only := options.Table
+	for _, t := range []Table{Samples, Events, Flows, Radio} {
 		name := strings.TrimSuffix(path, extension) + "." + string(t) + extension
 		switch {
-		case only != "" && t != only:
+		case only != "" && t != only, only == "" && t == Radio && !options.Radio:
 			continue
 		case isDir:
 			name = filepath.Join(path, string(t)+extension)

@@ -9,8 +9,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// parquetTables writes the three tables. An unwanted table has no output. Events and flows are few,
-// so they go row by row through the library's reflection. Samples go column by column
+// parquetTables writes the tables. An unwanted table has no output. Events, flows and records about
+// radios are few, so they go row by row through the library's reflection. Samples go column by column
 // (parquet_samples.go).
 type parquetTables struct {
 	meta    *Meta
@@ -18,6 +18,7 @@ type parquetTables struct {
 	lost    lossWatch
 	samples *parquetSamples
 	events  *parquet.GenericWriter[eventRow]
+	radio   *parquet.GenericWriter[radioRow]
 	flowOut *output
 	options []parquet.WriterOption
 }
@@ -29,7 +30,7 @@ func newParquet(files *outputs, path string, meta *Meta, o *Options) (encoder, e
 	if isStream(path) {
 		return nil, errParquetStream
 	}
-	tables, err := files.createTables(path, ".parquet", o.Table)
+	tables, err := files.createTables(path, ".parquet", o)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +49,11 @@ func newParquet(files *outputs, path string, meta *Meta, o *Options) (encoder, e
 	if events := tables[Events]; events != nil {
 		p.events = parquet.NewGenericWriter[eventRow](
 			events, append(options, parquet.MaxRowsPerRowGroup(eventRowGroupRows))...,
+		)
+	}
+	if radio := tables[Radio]; radio != nil {
+		p.radio = parquet.NewGenericWriter[radioRow](
+			radio, append(options, parquet.MaxRowsPerRowGroup(eventRowGroupRows))...,
 		)
 	}
 	return p, nil
@@ -84,7 +90,20 @@ func (p *parquetTables) writeEvent(r *eventRow) error {
 	return err
 }
 
+func (p *parquetTables) Radio(r *tcp.Radio) error {
+	if p.radio == nil {
+		return nil
+	}
+	_, err := p.radio.Write([]radioRow{*newRadioRow(r, p.meta)})
+	return err
+}
+
 func (p *parquetTables) finish() error {
+	if p.radio != nil {
+		if err := p.radio.Close(); err != nil {
+			return err
+		}
+	}
 	if p.samples != nil {
 		if err := p.samples.close(); err != nil {
 			return err

@@ -249,3 +249,6 @@ func (p *perfettoTrace) finish() error {
 	}
 	return nil
 }
+
+// Radio does nothing: the tables and JSON lines have the radios.
+func (p *perfettoTrace) Radio(*tcp.Radio) error { return nil }

@@ -9,6 +9,7 @@ type Survey struct {
 	// described holds the congestion control of each flow's last description.
 	described map[tcp.FlowID]string
 	present   [tcp.NumFields]bool
+	radio     bool
 }
 
 // Flow stores the last description of a flow. A description that repeats an older congestion
@@ -58,3 +59,12 @@ func (s *Survey) Fields() []tcp.Field {
 
 // Flows returns the last state of each flow.
 func (s *Survey) Flows() map[tcp.FlowID]*tcp.Flow { return s.flows }
+
+// Radio notes that the recording has data of a radio.
+func (s *Survey) Radio(*tcp.Radio) error {
+	s.radio = true
+	return nil
+}
+
+// HasRadio reports whether the recording has data of a radio.
+func (s *Survey) HasRadio() bool { return s.radio }

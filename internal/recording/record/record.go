@@ -109,6 +109,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if notice := opened.FallbackNotice(); notice != "" {
 		o.Notice(notice)
 	}
+	if notice := opened.RadioNotice(); notice != "" {
+		o.Notice(notice)
+	}
 	s := &session{options: o, started: time.Now(), flushed: time.Now()}
 	description := metadata(o, opened)
 	if o.Sink != nil {
@@ -332,6 +335,13 @@ func (s *session) Lost(l *tcp.Loss) error {
 	return s.flush()
 }
 
+// Radio writes a record about a radio.
+func (s *session) Radio(r *tcp.Radio) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.deliver(func(to tcp.Sink) error { return to.Radio(r) })
+}
+
 // keep flushes data that nothing else has flushed for flushTime, until ctx ends. If that fails, it
 // stops the recording; the writer returns the error at its next call.
 func (s *session) keep(ctx context.Context, stop func()) {
@@ -392,9 +402,7 @@ func metadata(o Options, opened *source.Opened) trace.Metadata {
 	m.HZ = opened.HZ
 	m.Density = o.Observe.Density.String()
 	m.Filter = o.Observe.Filter
-	if opened.Kind == source.BPF {
-		m.With = o.Observe.With.Names()
-	}
+	m.With = opened.With(o.Observe.With)
 	m.IntervalNs = opened.Interval.Nanoseconds()
 	return m
 }

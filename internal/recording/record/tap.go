@@ -10,6 +10,7 @@ import (
 
 	"airtide/internal/observe/source"
 	"airtide/internal/recording/trace"
+	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
 )
 
@@ -23,20 +24,22 @@ type Tap struct {
 	describe func(label string) trace.Metadata
 	now      func() time.Time
 
-	mu      sync.Mutex
-	flows   map[tcp.FlowID]*tapped
-	writer  *trace.Writer // nil while off
-	path    string        // path of the present or the last recording
-	files   []string      // recordings that ended well
-	err     error         // error of the last recording
-	failed  []error       // errors of all recordings
-	chosen  map[tcp.FlowID]bool
-	choose  func(*tcp.Flow) bool // nil for all flows
-	kept    *tcp.Batch           // scratch of Samples
-	row     tcp.Sample           // scratch of Samples
-	loss    tcp.Loss             // loss since the observation began
-	before  tcp.Loss             // loss before the recording began
-	flushed time.Time
+	mu    sync.Mutex
+	flows map[tcp.FlowID]*tapped
+	// interfaces are the last records of the radios' interfaces, by name.
+	interfaces map[string]tcp.Radio
+	writer     *trace.Writer // nil while off
+	path       string        // path of the present or the last recording
+	files      []string      // recordings that ended well
+	err        error         // error of the last recording
+	failed     []error       // errors of all recordings
+	chosen     map[tcp.FlowID]bool
+	choose     func(*tcp.Flow) bool // nil for all flows
+	kept       *tcp.Batch           // scratch of Samples
+	row        tcp.Sample           // scratch of Samples
+	loss       tcp.Loss             // loss since the observation began
+	before     tcp.Loss             // loss before the recording began
+	flushed    time.Time
 }
 
 // tapped is a flow, and when it closed.
@@ -56,6 +59,7 @@ func NewTap(dir string, o Options, opened *source.Opened) *Tap {
 func newTap(dir string, describe func(label string) trace.Metadata) *Tap {
 	return &Tap{
 		dir: dir, describe: describe, now: time.Now, flows: map[tcp.FlowID]*tapped{}, kept: tcp.NewBatch(0),
+		interfaces: map[string]tcp.Radio{},
 	}
 }
 
@@ -85,6 +89,13 @@ func (t *Tap) Toggle(label string, choose func(*tcp.Flow) bool) {
 	t.before = t.loss
 	t.choose = choose
 	t.chosen = map[tcp.FlowID]bool{}
+	for _, r := range t.interfaces {
+		r.TimeNs = clock.Now()
+		t.check(w.Radio(&r))
+		if t.writer == nil {
+			return
+		}
+	}
 	for _, f := range t.flows {
 		t.define(&f.flow)
 		if t.writer == nil {
@@ -212,6 +223,20 @@ func (t *Tap) Lost(l *tcp.Loss) error {
 	if t.writer != nil {
 		since := l.Since(&t.before)
 		t.check(t.writer.Lost(&since))
+	}
+	return nil
+}
+
+// Radio writes a record about a radio. The last one of each interface is kept for recordings to
+// come.
+func (t *Tap) Radio(r *tcp.Radio) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r.Kind == tcp.RadioInterface {
+		t.interfaces[r.Interface] = *r
+	}
+	if t.writer != nil {
+		t.check(t.writer.Radio(r))
 	}
 	return nil
 }

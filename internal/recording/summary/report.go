@@ -9,6 +9,8 @@ import (
 type Report struct {
 	Totals Totals `json:"totals"`
 	Flows  []Flow `json:"flows"` // in order of the first record
+	// Radios sums up the host's Wi-Fi interfaces, as a diagnosis found them.
+	Radios []diagnose.Radio `json:"radios,omitempty"`
 }
 
 // Totals sums up all flows. A connection between two namespaces of one host is two flows and counts
@@ -156,6 +158,7 @@ type CAStateShare struct {
 // Explain adds the limits that a diagnosis of the same data found.
 func (r *Report) Explain(d *diagnose.Report) {
 	r.Totals.Limits = d.Total()
+	r.Radios = d.Radios
 	found := make(map[tcp.FlowID]*diagnose.Connection, len(d.Connections))
 	for i := range d.Connections {
 		found[d.Connections[i].ID] = &d.Connections[i]

@@ -11,7 +11,7 @@ import (
 // skips unknown parts of a newer minor version. docs/reference/recording.md has the rules.
 const (
 	versionMajor = 1
-	versionMinor = 1
+	versionMinor = 2
 )
 
 // marker starts every block, and therefore the file. Its bytes betray a transfer that changed line
@@ -43,6 +43,7 @@ const (
 	blockEvents                       // events
 	blockLoss                         // JSON: tcp.Loss
 	blockEnd                          // JSON: totals; the recording ended cleanly
+	blockRadio                        // JSON lines: records about radios
 )
 
 // header is the header of a block.
@@ -51,8 +52,8 @@ type header struct {
 	major, minor uint8
 	sequence     uint32 // number of the block in its file
 	payloadLen   uint32
-	count        uint32 // samples, events or flows
-	// The time range of the block's samples or events.
+	count        uint32 // samples, events, flows or records about radios
+	// The time range of the block's samples, events or records.
 	firstNs, lastNs int64
 	lowest, highest uint32 // flow IDs
 	payloadSum      uint32

@@ -30,6 +30,7 @@ func smallRecording(t testing.TB) (file []byte, want *kept) {
 		must(t, both.Samples(cut(b, 4*i, 4*i+4)))
 		must(t, both.Event(&tcp.Event{TimeNs: b.TimeNs[4*i], Flow: 1, Kind: tcp.EventTimeout, Value: int64(i)}))
 		must(t, both.Lost(&tcp.Loss{TimeNs: int64(i), PerCPU: []uint64{uint64(i)}}))
+		must(t, both.Radio(stationRecord(b.TimeNs[4*i], int64(i))))
 		must(t, w.Flush())
 	}
 	must(t, w.Close())
@@ -232,7 +233,7 @@ func TestNewerMinorVersionIsRead(t *testing.T) {
 	for _, b := range extents(t, file) {
 		reseal(file, b, func(h *header) { h.minor = 9 })
 		newer = append(newer, file[b.from:b.to]...)
-		unknown := newHeader(blockEnd + 1)
+		unknown := newHeader(blockRadio + 1)
 		at := len(newer)
 		newer = append(newer, make([]byte, headerLen+5)...)
 		unknown.put(newer[at:])

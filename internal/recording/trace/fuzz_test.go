@@ -35,7 +35,7 @@ func FuzzReader(f *testing.F) {
 		if r, err := newReader("fuzz.atr", bytes.NewReader(data), int64(len(data))); err == nil {
 			scanFuzzed(t, r)
 		}
-		for kind := blockHeader; kind <= blockEnd; kind++ {
+		for kind := blockHeader; kind <= blockRadio; kind++ {
 			block := append(make([]byte, headerLen, headerLen+len(data)), data...)
 			h := newHeader(kind)
 			h.firstNs = -1 << 63

@@ -22,8 +22,9 @@ const (
 
 // Limits of single values. Longer text is cut.
 const (
-	maxName        = 64   // bytes of a process or congestion control; the kernel allows 16
+	maxName        = 64   // bytes of the name of a process, congestion control, interface or network
 	maxPath        = 4096 // bytes of a cgroup's path (PATH_MAX)
+	maxAddresses   = 256  // of an interface
 	maxText        = 4096 // bytes of an event's text
 	maxDescription = 4 << 20
 	maxLossText    = 256 << 10
@@ -73,6 +74,14 @@ func cutFlow(f *tcp.Flow) {
 	f.Comm = cutText(f.Comm, maxName)
 	f.CongestionControl = cutText(f.CongestionControl, maxName)
 	f.CgroupPath = cutText(f.CgroupPath, maxPath)
+}
+
+// cutRadio cuts the texts of a record about a radio to their limits.
+func cutRadio(r *tcp.Radio) {
+	r.Interface = cutText(r.Interface, maxName)
+	r.Station = cutText(r.Station, maxName)
+	r.SSID = cutText(r.SSID, maxName)
+	r.Addresses = r.Addresses[:min(len(r.Addresses), maxAddresses)]
 }
 
 // cutText cuts a text to a length in bytes, between two characters.

@@ -77,6 +77,8 @@ func (c *counted) Event(e *tcp.Event) error {
 
 func (c *counted) Lost(*tcp.Loss) error { return nil }
 
+func (c *counted) Radio(*tcp.Radio) error { return nil }
+
 func TestSizeOfTheFileLimitsWhatAScanDelivers(t *testing.T) {
 	const size = 400_000
 	definitions := func(i int) []byte {

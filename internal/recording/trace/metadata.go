@@ -17,7 +17,7 @@ import (
 
 // Metadata describes how a recording was made.
 type Metadata struct {
-	// Format is the format's version, "1.1". Create fills it in.
+	// Format is the format's version, "1.2". Create fills it in.
 	Format string `json:"format"`
 	// Tool is the version of the program that recorded.
 	Tool string `json:"tool"`

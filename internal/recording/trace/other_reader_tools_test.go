@@ -5,6 +5,7 @@ package trace
 import (
 	"encoding/hex"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -49,6 +50,7 @@ type otherReading struct {
 	Events  []otherEvent
 	Flows   []tcp.Flow
 	Losses  []tcp.Loss
+	Radio   []tcp.Radio
 	End     map[string]any
 }
 
@@ -147,5 +149,15 @@ func TestAnotherReaderReadsTheSame(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got.Losses, want.Losses) {
 		t.Errorf("losses %+v, want %+v", got.Losses, want.Losses)
+	}
+}
+
+func TestAnotherReaderReadsTheRadio(t *testing.T) {
+	t.Parallel()
+	file, want := smallRecording(t)
+	path := filepath.Join(t.TempDir(), "radio.atr")
+	must(t, os.WriteFile(path, file, 0o600))
+	if got := readByOther(t, path); len(got.Radio) == 0 || !reflect.DeepEqual(got.Radio, want.radio) {
+		t.Errorf("records about radios:\n got %+v\nwant %+v", got.Radio, want.radio)
 	}
 }

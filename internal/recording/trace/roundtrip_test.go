@@ -211,7 +211,7 @@ func TestEverythingComesBack(t *testing.T) {
 	r, err := Open(path)
 	must(t, err)
 	defer r.Close()
-	m.Format = "1.1"
+	m.Format = "1.2"
 	if !reflect.DeepEqual(r.Metadata(), m) {
 		t.Errorf("metadata:\n got %+v\nwant %+v", r.Metadata(), m)
 	}

@@ -17,9 +17,9 @@ type ScanOptions struct {
 	// Fields are the fields to decode, including computed fields. If it is nil, all fields are
 	// decoded. Other fields are absent in the samples.
 	Fields []tcp.Field
-	// Flows are the flows to deliver; nil means all.
+	// Flows are the flows to deliver; nil means all. Records about radios come in any case.
 	Flows []tcp.FlowID
-	// FromNs and ToNs bound the times of samples and events; ToNs is exclusive, and 0 means without
+	// FromNs and ToNs bound the times of samples, events and records about radios; ToNs is exclusive, and 0 means without
 	// bound.
 	FromNs, ToNs int64
 	// MaxFlows ends the scan with a ManyFlowsError before it delivers more flows; 0 means without
@@ -149,7 +149,7 @@ func (s *scanning) block(h *header, payload []byte) (err error) {
 	switch h.kind {
 	case blockSamples:
 		return s.deliverSamples(h, payload)
-	case blockFlows, blockEvents, blockLoss:
+	case blockFlows, blockEvents, blockLoss, blockRadio:
 		s.text, err = decompress(s.text, payload, maxDecoded)
 		if err != nil {
 			return err
@@ -170,6 +170,8 @@ func (s *scanning) block(h *header, payload []byte) (err error) {
 			return fmt.Errorf("malformed lost counts: %w", err)
 		}
 		return fromSink(s.sink.Lost(&l))
+	case blockRadio:
+		return s.deliverRadio()
 	case blockEnd:
 		s.damage.CleanEnd = true
 	default:
@@ -267,4 +269,26 @@ func (s *scanning) deliverEvent(e *tcp.Event) error {
 		return err
 	}
 	return fromSink(s.sink.Event(e))
+}
+
+// deliverRadio delivers records about radios, without those of kinds that a newer version has.
+func (s *scanning) deliverRadio() error {
+	for lines := json.NewDecoder(bytes.NewReader(s.text)); ; {
+		r := tcp.Radio{Values: tcp.NoRadioValues()}
+		if err := lines.Decode(&r); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("malformed record about a radio: %w", err)
+		}
+		if !take(&s.limits.rows, 1) {
+			return errManyRows
+		}
+		if r.Kind == tcp.RadioNone || !s.samples.selection.hasTime(r.TimeNs) {
+			continue
+		}
+		cutRadio(&r)
+		if err := s.sink.Radio(&r); err != nil {
+			return sinkError{err}
+		}
+	}
 }

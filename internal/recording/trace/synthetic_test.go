@@ -176,6 +176,7 @@ type kept struct {
 	rows   []tcp.Sample
 	events []tcp.Event
 	losses []tcp.Loss
+	radio  []tcp.Radio
 }
 
 func (k *kept) Flow(f *tcp.Flow) error { k.flows = append(k.flows, *f); return nil }
@@ -192,6 +193,8 @@ func (k *kept) Samples(b *tcp.Batch) error {
 func (k *kept) Event(e *tcp.Event) error { k.events = append(k.events, *e); return nil }
 
 func (k *kept) Lost(l *tcp.Loss) error { k.losses = append(k.losses, *l); return nil }
+
+func (k *kept) Radio(r *tcp.Radio) error { k.radio = append(k.radio, *r); return nil }
 
 // byFlow sorts the rows as a reader delivers those of one block.
 func (k *kept) byFlow() []tcp.Sample {
@@ -230,8 +233,22 @@ func sameRest(t *testing.T, got, want *kept) {
 	if !reflect.DeepEqual(got.losses, want.losses) {
 		t.Errorf("losses:\n got %+v\nwant %+v", got.losses, want.losses)
 	}
+	if !reflect.DeepEqual(got.radio, want.radio) {
+		t.Errorf("records about radios:\n got %+v\nwant %+v", got.radio, want.radio)
+	}
 }
 
 func sortByTime(rows []tcp.Sample) {
 	slices.SortStableFunc(rows, func(a, b tcp.Sample) int { return cmp.Compare(a.TimeNs, b.TimeNs) })
+}
+
+// stationRecord is a record about a radio's link after n retries.
+func stationRecord(timeNs, n int64) *tcp.Radio {
+	r := &tcp.Radio{
+		TimeNs: timeNs, Kind: tcp.RadioStation, Interface: "wlan0", Station: "02:00:00:00:00:01",
+		Values: tcp.NoRadioValues(),
+	}
+	r.Values[tcp.RadioTxRetries] = n
+	r.Values[tcp.RadioSignalDbm] = -60
+	return r
 }

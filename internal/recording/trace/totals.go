@@ -7,6 +7,7 @@ type Stats struct {
 	Samples uint64 `json:"samples"`
 	Events  uint64 `json:"events"`
 	Flows   uint64 `json:"flows"` // definitions, repeated ones included
+	Radio   uint64 `json:"radio"` // records about radios
 	Blocks  uint64 `json:"blocks"`
 	Bytes   int64  `json:"bytes"` // size of the file
 }
@@ -15,7 +16,8 @@ type Stats struct {
 type Totals struct {
 	Samples uint64 `json:"samples"`
 	Events  uint64 `json:"events"`
-	Flows   uint64 `json:"flows"` // definitions, repeated ones included
+	Flows   uint64 `json:"flows"`           // definitions, repeated ones included
+	Radio   uint64 `json:"radio,omitempty"` // records about radios
 	Blocks  uint64 `json:"blocks"`
 	// FirstNs and LastNs are the times of the first and last sample or event. Both are 0 if there
 	// are none.

@@ -46,9 +46,10 @@ type Writer struct {
 	flows    gathered
 	pending  *tcp.Batch
 	events   gathered
+	radio    gathered
 	lost     tcp.Loss
 	hasLost  bool
-	oldestNs int64 // time of the oldest gathered sample or event
+	oldestNs int64 // time of the oldest gathered sample, event or record
 
 	encoder      samplesEncoder
 	block        []byte
@@ -111,6 +112,7 @@ func newWriter(path string, f io.WriteCloser) *Writer {
 	w := &Writer{path: path, file: f, fd: -1, pending: tcp.NewBatch(0), first: math.MaxInt64, last: math.MinInt64}
 	w.flows.header = newHeader(blockFlows)
 	w.events.header = newHeader(blockEvents)
+	w.radio.header = newHeader(blockRadio)
 	w.oldestNs = math.MaxInt64
 	return w
 }
@@ -222,6 +224,26 @@ func (w *Writer) Lost(l *tcp.Loss) error {
 	return nil
 }
 
+// Radio takes a record about a radio.
+func (w *Writer) Radio(r *tcp.Radio) error {
+	if w.err != nil {
+		return w.err
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("recording the radio: %w", err)
+	}
+	w.radio.payload = append(append(w.radio.payload, text...), '\n')
+	w.radio.covers(r.TimeNs, r.TimeNs)
+	w.radio.count++
+	w.stats.Radio++
+	w.oldestNs = min(w.oldestNs, r.TimeNs)
+	if len(w.radio.payload) > maxGathered {
+		return w.writeRadio()
+	}
+	return w.flushAged(r.TimeNs)
+}
+
 // flushAged flushes if the gathered data is too old at the given time.
 func (w *Writer) flushAged(nowNs int64) error {
 	if nowNs-w.oldestNs >= maxAgeNs && w.oldestNs <= nowNs {
@@ -255,6 +277,9 @@ func (w *Writer) writeAll() error {
 		return err
 	}
 	if err := w.writeEvents(); err != nil {
+		return err
+	}
+	if err := w.writeRadio(); err != nil {
 		return err
 	}
 	w.oldestNs = math.MaxInt64
@@ -307,6 +332,16 @@ func (w *Writer) writeEvents() error {
 	w.cover(&w.events.header)
 	err := w.write(w.events.header, w.events.payload)
 	w.events = gathered{newHeader(blockEvents), w.events.payload[:0]}
+	return err
+}
+
+func (w *Writer) writeRadio() error {
+	if w.radio.count == 0 {
+		return w.err
+	}
+	w.cover(&w.radio.header)
+	err := w.write(w.radio.header, w.radio.payload)
+	w.radio = gathered{newHeader(blockRadio), w.radio.payload[:0]}
 	return err
 }
 
@@ -369,8 +404,8 @@ func sameCounts(a, b tcp.Loss) bool {
 // writeEnd writes the clean end.
 func (w *Writer) writeEnd() {
 	t := Totals{
-		Samples: w.stats.Samples, Events: w.stats.Events, Flows: w.stats.Flows, Blocks: w.stats.Blocks + 1,
-		Lost: w.lost,
+		Samples: w.stats.Samples, Events: w.stats.Events, Flows: w.stats.Flows, Radio: w.stats.Radio,
+		Blocks: w.stats.Blocks + 1, Lost: w.lost,
 	}
 	if w.first <= w.last {
 		t.FirstNs = w.first

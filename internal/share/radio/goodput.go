@@ -1,17 +1,21 @@
 package radio
 
-import "math"
+import (
+	"math"
+
+	"airtide/internal/kernel/nl80211"
+)
 
 // Generation is the 802.11 generation of a rate.
-type Generation uint8
+type Generation = nl80211.Generation
 
 // The generations.
 const (
-	Legacy Generation = iota // 802.11a, b and g: no aggregates
-	HT                       // 802.11n
-	VHT                      // 802.11ac
-	HE                       // 802.11ax
-	EHT                      // 802.11be
+	Legacy = nl80211.Legacy
+	HT     = nl80211.HT
+	VHT    = nl80211.VHT
+	HE     = nl80211.HE
+	EHT    = nl80211.EHT
 )
 
 // standards are the generations by the letters of their amendments.

@@ -7,15 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/mdlayher/wifi"
 	"github.com/vishvananda/netlink"
+
+	"airtide/internal/kernel/nl80211"
 )
 
 // ErrNone means that there is no Wi-Fi: the kernel lacks nl80211, or the interface is not a station
@@ -41,8 +41,8 @@ type source interface {
 
 // station is one Wi-Fi interface that is a station.
 type station struct {
-	*wifi.Client
-	device *wifi.Interface
+	*nl80211.Client
+	device nl80211.Interface
 }
 
 const (
@@ -55,12 +55,12 @@ const (
 // openStation opens the Wi-Fi interface with a name in this thread's network namespace. Errors wrap
 // ErrNone if it is no Wi-Fi station.
 func openStation(name string) (*station, error) {
-	client, err := wifi.New()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: this kernel has no nl80211", ErrNone)
+	client, err := nl80211.Open()
+	if errors.Is(err, nl80211.ErrMissing) {
+		return nil, fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("asking nl80211 for the PHY rate: %w", err)
+		return nil, err
 	}
 	s, err := findStation(client, name)
 	if err != nil {
@@ -69,15 +69,15 @@ func openStation(name string) (*station, error) {
 	return s, nil
 }
 
-func findStation(client *wifi.Client, name string) (*station, error) {
+func findStation(client *nl80211.Client, name string) (*station, error) {
 	all, err := client.Interfaces()
 	if err != nil {
-		return nil, fmt.Errorf("asking nl80211 for interfaces: %w", err)
+		return nil, err
 	}
 	for _, device := range all {
 		if device.Name == name {
-			if device.Type != wifi.InterfaceTypeStation && device.Type != wifi.InterfaceTypeP2PClient {
-				return nil, fmt.Errorf("%w: interface %s is no station but %s", ErrNone, name, device.Type)
+			if device.Role != nl80211.RoleStation && device.Role != nl80211.RoleP2PClient {
+				return nil, fmt.Errorf("%w: interface %s is no station but %s", ErrNone, name, device.Role)
 			}
 			return &station{client, device}, nil
 		}
@@ -162,14 +162,14 @@ func (r *Radio) ask() {
 // now is how the station sends to its access point now; its driver may not tell the rate. An error
 // wraps ErrNone when it has no access point.
 func (s *station) now() (PHY, error) {
-	stations, err := s.StationInfo(s.device)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(stations) == 0 {
+	stations, err := s.Stations(s.device.Index)
+	if err == nil && len(stations) == 0 {
 		return PHY{}, fmt.Errorf("%w: interface %s is not connected", ErrNone, s.device.Name)
 	}
 	if err != nil {
-		return PHY{}, fmt.Errorf("asking nl80211 for the PHY rate of %s: %w", s.device.Name, err)
+		return PHY{}, fmt.Errorf("reading the PHY rate of %s: %w", s.device.Name, err)
 	}
-	phy := of(stations[0])
+	phy := of(&stations[0])
 	phy.MHz = s.channel()
 	return phy, nil
 }
@@ -183,7 +183,7 @@ func (s *station) channel() int {
 	}
 	for _, device := range all {
 		if device.Index == s.device.Index {
-			return device.Frequency
+			return device.FrequencyMHz
 		}
 	}
 	return 0
@@ -191,23 +191,10 @@ func (s *station) channel() int {
 
 // of returns the rate towards the station's access point. With 802.11be the address may be that of
 // several links at once, which stations of earlier generations do not know; then it is left out.
-func of(s *wifi.StationInfo) PHY {
-	p := PHY{Bps: float64(s.TransmitBitrate), Streams: 1}
-	switch s.TransmitRateInfo.ModulationType {
-	case wifi.RateModulationInfoTypeHT:
-		p.Generation = HT
-	case wifi.RateModulationInfoTypeVHT:
-		p.Generation = VHT
-	case wifi.RateModulationInfoTypeHE:
-		p.Generation = HE
-	case wifi.RateModulationInfoTypeEHT:
-		p.Generation = EHT
-	}
-	if p.Generation != EHT && len(s.HardwareAddr) == len(p.BSSID) {
-		p.BSSID = BSSID(s.HardwareAddr)
-	}
-	if m := s.TransmitRateInfo.Modulation; m != nil {
-		p.Streams = m.GetNSS()
+func of(s *nl80211.Station) PHY {
+	p := PHY{Bps: float64(s.TxRate.Bps), Generation: s.TxRate.Generation, Streams: max(1, s.TxRate.Streams)}
+	if p.Generation != EHT && len(s.Address) == len(p.BSSID) {
+		p.BSSID = BSSID(s.Address)
 	}
 	return p
 }

@@ -5,7 +5,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/mdlayher/wifi"
+	"airtide/internal/kernel/nl80211"
 )
 
 // TestGoodputAgreesWithTCPAlone holds the formula against what real TCP carried alone over an
@@ -44,20 +44,16 @@ func TestGoodputGrowsWithTheRate(t *testing.T) {
 }
 
 func TestRatesOfTheKernel(t *testing.T) {
-	told := wifi.StationInfo{
-		HardwareAddr: net.HardwareAddr{2, 0, 0, 0, 0, 1}, TransmitBitrate: 866_700_000, TransmitRateInfo: wifi.RateInfo{
-			ModulationType: wifi.RateModulationInfoTypeVHT,
-			Modulation: wifi.VHTModulationInfo{
-				BaseModulationInfo: wifi.BaseModulationInfo{MCS: 9, NSS: 2},
-			},
-		},
+	told := nl80211.Station{
+		Address: net.HardwareAddr{2, 0, 0, 0, 0, 1},
+		TxRate:  nl80211.Rate{Bps: 866_700_000, Generation: VHT, Streams: 2},
 	}
 	place := Place{BSSID: BSSID{2, 0, 0, 0, 0, 1}}
 	if got := of(&told); got != (PHY{Bps: 866.7e6, Generation: VHT, Streams: 2, Place: place}) {
 		t.Errorf("got %+v", got)
 	}
 	// With several links at once the address is that of none of them.
-	told.TransmitRateInfo.ModulationType = wifi.RateModulationInfoTypeEHT
+	told.TxRate.Generation = EHT
 	if got := of(&told); got.BSSID != (BSSID{}) {
 		t.Errorf("of 802.11be: %+v", got)
 	}

@@ -136,6 +136,9 @@ func (f *Sampler) Event(e *tcp.Event) error {
 // Lost does nothing, because the next sample contains the counts of a lost one.
 func (f *Sampler) Lost(*tcp.Loss) error { return nil }
 
+// Radio does nothing.
+func (f *Sampler) Radio(*tcp.Radio) error { return nil }
+
 // Drain returns the activity since the last call. nowNs is CLOCK_MONOTONIC.
 func (f *Sampler) Drain(nowNs int64) (samples []flow.Sample, s flow.HostSample) {
 	f.mutex.Lock()

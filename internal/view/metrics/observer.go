@@ -280,3 +280,6 @@ func (o *Observer) judge(ended *diagnose.Engine, groups map[tcp.FlowID]*group) {
 		}
 	}
 }
+
+// Radio does nothing: the radios have no metrics.
+func (o *Observer) Radio(*tcp.Radio) error { return nil }

@@ -244,3 +244,6 @@ func (s *Series) Event(e *tcp.Event) error {
 	}
 	return nil
 }
+
+// Radio does nothing.
+func (s *Series) Radio(*tcp.Radio) error { return nil }

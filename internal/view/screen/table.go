@@ -345,3 +345,6 @@ func (s *Status) lossText() string {
 	}
 	return text
 }
+
+// Radio does nothing.
+func (t *Table) Radio(*tcp.Radio) error { return nil }

@@ -10,7 +10,7 @@ import struct
 import sys
 
 MARKER = b"\x89ATR\r\n\x1a\n"
-HEADER, FLOWS, SAMPLES, EVENTS, LOSS, END = range(1, 7)
+HEADER, FLOWS, SAMPLES, EVENTS, LOSS, END, RADIO = range(1, 8)
 PACKED, PRESENCE, REFERENCE, INLINE = 1, 2, 4, 8
 PARTS = ["code", "ca_state", "cwnd", "ssthresh", "in_flight", "cause", "reason", "from", "to", "seq", "end_seq", "value",
          "blocks", "text", "cpu", "from_sample"]
@@ -187,7 +187,7 @@ def events(payload):
 
 
 def read(data):
-    out = {"samples": 0, "columns": {}, "events": [], "flows": [], "losses": [], "end": None}
+    out = {"samples": 0, "columns": {}, "events": [], "flows": [], "losses": [], "radio": [], "end": None}
     names = None
     for kind, count, payload in blocks(data):
         if kind == HEADER and names is None:
@@ -199,6 +199,8 @@ def read(data):
             out["events"] += events(payload)
         elif kind == LOSS:
             out["losses"].append(json.loads(payload))
+        elif kind == RADIO:
+            out["radio"] += [json.loads(line) for line in payload.decode().splitlines()]
         elif kind == END:
             out["end"] = json.loads(payload)
         elif kind == SAMPLES:

@@ -1,0 +1,144 @@
+//go:build guest
+
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"airtide/internal/vm"
+	"airtide/test/need"
+)
+
+// radioScript runs a simulated access point in a namespace of its own, and a station that sends TCP
+// through the air while it is recorded. The station scans meanwhile, and is disconnected at the
+// end. The network's name has a sequence that would colour a terminal.
+const radioScript = `set -e
+ip netns add ap
+iw phy phy0 set netns name ap
+ip netns exec ap ip link set lo up
+ip netns exec ap hostapd -B -f /tmp/hostapd.log /hostapd.conf >&2
+ip netns exec ap ip address add 10.9.0.1/24 dev wlan0
+ip link set lo up
+ip link set wlan1 up
+ip address add 10.9.0.2/24 dev wlan1
+ssid=$(printf 'ce\033[31mll')
+n=0
+until iw dev wlan1 link | grep -q Connected; do
+	iw dev wlan1 connect "$ssid" 2>/dev/null || true
+	sleep 0.5
+	n=$((n + 1))
+	[ $n -lt 60 ] || { cat /tmp/hostapd.log >&2; exit 1; }
+done
+ip netns exec ap iperf3 -s -D >&2
+n=0
+until iperf3 -c 10.9.0.1 -n 1K >&2; do
+	sleep 0.2
+	n=$((n + 1))
+	[ $n -lt 50 ]
+done
+airtide record --with radio -o /r.atr -- sh -c '
+	iperf3 -c 10.9.0.1 -t 4 &
+	sleep 1
+	iw dev wlan1 scan freq 2437 2462 >/dev/null
+	wait
+	iw dev wlan1 disconnect
+	n=0
+	until iw dev wlan1 link | grep -q Connected; do
+		iw dev wlan1 connect "$1" || true
+		sleep 0.5
+		n=$((n + 1))
+		[ $n -lt 40 ] || break
+	done
+' sh "$ssid" >&2
+echo INFO
+airtide info /r.atr
+echo DIAGNOSE
+airtide diagnose /r.atr
+echo CSV
+airtide export /r.atr --to csv --table radio -o -
+`
+
+// TestTheRadioIsRecordedBesideTCP records on simulated radios (mac80211_hwsim).
+func TestTheRadioIsRecordedBesideTCP(t *testing.T) {
+	t.Parallel()
+	need.Guest(t)
+	kernel := wifiKernel(t)
+	config := filepath.Join(t.TempDir(), "hostapd.conf")
+	text := strings.Replace(hostapdConfig, "ssid=cell", `ssid2=P"ce\e[31mll"`, 1)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var programs []string
+	for _, name := range []string{"sh", "ip", "iw", "hostapd", "iperf3", "cat", "grep", "sleep"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatalf("%v: make setup installs it", err)
+		}
+		programs = append(programs, path)
+	}
+	var console, out, said bytes.Buffer
+	g, err := vm.Start(t.Context(), vm.Config{
+		Kernel: kernel, Program: built(t), Programs: programs, Files: map[string]string{"/hostapd.conf": config},
+		Modules: []string{"mac80211_hwsim"}, MemoryMB: 768, Console: &console,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	err = g.Run(t.Context(), vm.Command{
+		Path: programs[0], Args: []string{"-c", radioScript}, Env: []string{"PATH=/bin:/sbin:/usr/bin:/usr/sbin"},
+		Stdout: &out, Stderr: &said,
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s\n%s", err, &out, &said, &console)
+	}
+	t.Logf("%s", &said)
+	shown, table, _ := strings.Cut(out.String(), "CSV\n")
+	t.Logf("%s", shown)
+	if !strings.Contains(shown, "while wlan1 had no retries") && !strings.Contains(shown, "retransmitted  0 packets") {
+		t.Errorf("TCP and the radio are not compared:\n%s", shown)
+	}
+	if strings.Contains(shown, "\x1b") || !strings.Contains(shown, "wlan1 in ce?[31mll at ") {
+		t.Errorf("the network's name is not printed clean:\n%s", shown)
+	}
+	rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := func(name string) int { return slices.Index(rows[0], name) }
+	kinds := map[string]int{}
+	var sent []int64
+	for _, row := range rows[1:] {
+		kind := row[column("kind")]
+		kinds[kind]++
+		if kind == "interface" || kind == "channel" || kind == "connect" {
+			t.Logf("%q", row)
+		}
+		if kind == "station" && row[column("tx_bytes")] != "" {
+			n, err := strconv.ParseInt(row[column("tx_bytes")], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent = append(sent, n)
+		}
+	}
+	t.Logf("records: %v", kinds)
+	for _, kind := range []string{
+		"interface", "station", "tid", "channel", "scan_start", "scan_end", "disconnect", "connect",
+	} {
+		if kinds[kind] == 0 {
+			t.Errorf("there is no record %s: %v", kind, kinds)
+		}
+	}
+	if len(sent) < 30 || slices.Max(sent)-sent[0] < 1e6 { // the counters begin again with each connection
+		t.Errorf("%d records of the station: %v", len(sent), sent)
+	}
+}
