@@ -1,7 +1,7 @@
 // Command monitor measures the cost of observing TCP per ACK, side by side in one run: nothing,
-// airtide record, bpftrace, perf record and ss, interleaved and repeated, on real iperf3 traffic
-// over a veth pair between two namespaces. It prints Markdown tables for
-// docs/results/performance.md. It needs root, and iperf3, bpftrace, perf and ss.
+// airtide record with and without its parts on demand, bpftrace, perf record and ss, interleaved and
+// repeated, on real iperf3 traffic over a veth pair between two namespaces. It prints Markdown tables
+// for docs/results/performance.md. It needs root, and iperf3, bpftrace, perf and ss.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 // settings are the flags.
 type settings struct {
 	airtide string
+	beside  string // another binary of airtide
 	args    string // more arguments for airtide record
 	only    string
 	rounds  int
@@ -31,6 +32,7 @@ type settings struct {
 func main() {
 	var s settings
 	flag.StringVar(&s.airtide, "airtide", "./airtide", "the binary to measure")
+	flag.StringVar(&s.beside, "beside", "", "another binary of airtide, to measure its record side by side")
 	flag.StringVar(&s.args, "args", "", "more arguments for airtide record, separated by blanks")
 	flag.StringVar(&s.only, "only", "", "only tools whose name contains this, and nothing")
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds of all tools in turn")

@@ -45,11 +45,9 @@ func printComparison(w io.Writer, l load, tools []tool, results [][]result) {
 		}
 		hasBPF := t.perSegment && list[0].bpfRuns > 0
 		toAirtide := "-"
-		if airtide := slices.IndexFunc(tools, func(t tool) bool {
-			return strings.HasPrefix(t.name,
-				"airtide")
-		}); hasBPF && airtide >= 0 {
-			toAirtide = ratios(list, results[airtide], result.keptNs).Text("%.1f")
+		airtide := slices.IndexFunc(tools, func(t tool) bool { return strings.HasPrefix(t.name, "airtide") })
+		if hasBPF && airtide >= 0 {
+			toAirtide = ratios(list, results[airtide], result.keptNs).Text("%.2f")
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", t.name,
 			cell(func(r result) float64 { return r.rate / 1e9 }, "%.2f", true),

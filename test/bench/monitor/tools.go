@@ -84,13 +84,16 @@ const bpftraceSample = `tracepoint:tcp:tcp_probe {
 }`
 
 func airtideTool(s settings) tool {
+	return recorder("airtide record, every ACK", s.airtide, s, strings.Fields(s.args)...)
+}
+
+// recorder is a recording of every ACK by one binary.
+func recorder(name, binary string, s settings, more ...string) tool {
 	out := filepath.Join(s.dir, "airtide.atr")
 	return tool{
-		name: "airtide record, every ACK", perSegment: true, countsMissed: true, settle: 2500 * time.Millisecond,
-		output: out,
-		command: append([]string{s.airtide, "record", "--force", "--source", "bpf", "--json", "-o", out},
-			strings.Fields(s.args)...),
-		read: func(_ string, stdout []byte) (account, error) { return readResult(stdout) },
+		name: name, perSegment: true, countsMissed: true, settle: 2500 * time.Millisecond, output: out,
+		command: append([]string{binary, "record", "--force", "--source", "bpf", "--json", "-o", out}, more...),
+		read:    func(_ string, stdout []byte) (account, error) { return readResult(stdout) },
 	}
 }
 
@@ -110,6 +113,7 @@ func tools(s settings) []tool {
 	all := []tool{
 		{name: "nothing"},
 		airtideTool(s),
+		recorder("airtide record, every ACK, --with all", s.airtide, s, "--with", "all"),
 		bpftraceTool("bpftrace, the fields of a sample", bpftraceSample, bpftraceOut),
 		bpftraceTool("bpftrace, the tracepoint's own 13 fields", bpftraceProgram, bpftraceOut),
 		{
@@ -122,6 +126,9 @@ func tools(s settings) []tool {
 			command: []string{"sh", "-c", "while :; do ss -tinmN " + "NS" + " >>" + ssOut + "; sleep 0.01; done"},
 			read:    func(string, []byte) (account, error) { return account{}, nil },
 		},
+	}
+	if s.beside != "" {
+		all = append(all, recorder("airtide record, every ACK, of "+s.beside, s.beside, s, strings.Fields(s.args)...))
 	}
 	return slices.DeleteFunc(all, func(t tool) bool { return t.command != nil && !strings.Contains(t.name, s.only) })
 }
