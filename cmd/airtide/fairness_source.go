@@ -65,8 +65,9 @@ func (f *fairnessFlags) judgeRecording(ctx context.Context, t *terminal.Terminal
 
 // tiny counts the rates below a thousandth of the highest.
 func tiny(rates []float64) (n int) {
+	greatest := slices.Max(rates)
 	for _, r := range rates {
-		if r < slices.Max(rates)/1000 {
+		if r < greatest/1000 {
 			n++
 		}
 	}

@@ -169,6 +169,8 @@ var readingVerbs = [][]string{
 	{"monitor", "FILE"},
 	{"monitor", "FILE", "--json", "--events"},
 	{"fairness", "FILE"},
+	{"diagnose", "FILE"},
+	{"plot", "FILE", "-o", "-", "--format", "svg", "--kind", "limits"},
 }
 
 // TestHostileRecordings runs every reading verb on every malicious recording. Each may fail, with
@@ -363,24 +365,29 @@ func TestOneInterruptEndsAReadingVerb(t *testing.T) {
 	}
 }
 
-// TestOneInterruptEndsEachReadingVerb interrupts each verb while it works on a long recording. It
-// may have ended before, and it leaves no part of its output.
+// TestOneInterruptEndsEachReadingVerb interrupts each verb while it works on a long recording, and
+// on one of many flows. It may have ended before, and it leaves no part of its output.
 func TestOneInterruptEndsEachReadingVerb(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "long.atr")
-	long := recordingOf(t, trace.Metadata{}, func(w *trace.Writer) {
-		for id := range tcp.FlowID(3) {
-			_ = w.Flow(hostileFlow(id + 1))
-		}
-		samplesOf(w, 3, 400_000, func(i int) int64 { return int64(i) * 1e6 })
-	})
-	if err := os.WriteFile(path, long, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, verb := range readingVerbs {
-		t.Run(strings.Join(verb, " "), func(t *testing.T) {
-			interruptHostile(t, verb, strings.NewReplacer("FILE", path), 5)
+	for _, of := range []struct {
+		name        string
+		flows, rows int
+	}{{"long", 3, 400_000}, {"many flows", 200_000, 400_000}} {
+		path := filepath.Join(t.TempDir(), "it.atr")
+		data := recordingOf(t, trace.Metadata{}, func(w *trace.Writer) {
+			for id := range tcp.FlowID(of.flows) {
+				_ = w.Flow(hostileFlow(id + 1))
+			}
+			samplesOf(w, of.flows, of.rows, func(i int) int64 { return int64(i) * 1e6 })
 		})
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range readingVerbs {
+			t.Run(of.name+"/"+strings.Join(verb, " "), func(t *testing.T) {
+				interruptHostile(t, verb, strings.NewReplacer("FILE", path), 5)
+				interruptHostile(t, verb, strings.NewReplacer("FILE", path), 100)
+			})
+		}
 	}
 }
 

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cilium/ebpf/rlimit"
 	"github.com/spf13/cobra"
@@ -166,7 +169,34 @@ func confineReaders(root *cobra.Command) {
 		if err := privilege.Drop(readerRights); err != nil {
 			return err
 		}
+		if !v.terminal {
+			defer endAfterSignal(cmd.Context())()
+		}
 		return run(cmd, args)
+	}
+}
+
+// interruptGrace is the time that a verb has after a signal. Together with the message and the exit
+// it stays below a second.
+const interruptGrace = 700 * time.Millisecond
+
+// endAfterSignal ends the process interruptGrace after a signal if the verb is busy until then, and
+// returns a function that calls this off. A verb that only reads files has nothing to undo, and its
+// outputs have no name until they are whole. A large file makes some of its loops long.
+func endAfterSignal(ctx context.Context) (callOff func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-done:
+		case <-time.After(interruptGrace):
+			if i, ok := errors.AsType[interruption](context.Cause(ctx)); ok {
+				os.Exit(128 + int(i.signal))
+			}
+		}
+	})
+	return func() {
+		stop()
+		close(done)
 	}
 }
 
