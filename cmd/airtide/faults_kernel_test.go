@@ -88,6 +88,7 @@ func TestOutputsOfRootAreClosedOrFull(t *testing.T) {
 // TestNoSpaceIsLeft runs the verbs that write files in a file system of one page that is full.
 func TestNoSpaceIsLeft(t *testing.T) {
 	need.Root(t)
+	need.Lab(t)
 	files, full := faultFiles(t), t.TempDir()
 	exe, err := os.Executable()
 	if err != nil {

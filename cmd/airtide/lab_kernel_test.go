@@ -19,6 +19,7 @@ import (
 )
 
 func TestLabFromFileToClaims(t *testing.T) {
+	need.Lab(t)
 	need.Root(t)
 	dir := t.TempDir()
 	file := rightExperiment(t)
@@ -138,6 +139,7 @@ measure:
 // TestTerminalsOfALabShare lets agents share. One agent gets its PHY rate and a change of it;
 // another agent joins and leaves in mid-run. Without -o, results go below the current folder.
 func TestTerminalsOfALabShare(t *testing.T) {
+	need.Lab(t)
 	t.Parallel()
 	need.Root(t)
 	dir := t.TempDir()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,9 @@ func TestBenchmarksRun(t *testing.T) {
 		{"share", "-up-to", "2"},
 	} {
 		t.Run(strings.Join(args[:2], " "), func(t *testing.T) {
+			if slices.Contains([]string{"airtide", "fidelity", "share"}, args[0]) {
+				need.Lab(t)
+			}
 			cmd := exec.Command(filepath.Join(programs, args[0]), args[1:]...)
 			cmd.Dir = root
 			out, err := cmd.CombinedOutput()

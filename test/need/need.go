@@ -6,8 +6,11 @@ package need
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // Root fails the test of any user but root.
@@ -34,4 +37,21 @@ func Tool(tb testing.TB, name string) string {
 		tb.Fatalf("this test needs %s: run make setup: %v", name, err)
 	}
 	return path
+}
+
+// Lab waits until no test of another package runs an experiment, and keeps others from it until the
+// test ends. A machine runs one experiment at a time.
+func Lab(tb testing.TB) {
+	tb.Helper()
+	f, err := os.OpenFile(filepath.Join(os.TempDir(), "airtide-test-lab.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = f.Close() })
+	for err = unix.EINTR; err == unix.EINTR; {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
+		tb.Fatalf("waiting for the experiments of other tests: %v", err)
+	}
 }
