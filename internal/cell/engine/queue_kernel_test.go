@@ -195,7 +195,7 @@ func TestLostForWantOfSlotsIsCounted(t *testing.T) {
 		t.Errorf("%d lost and %d arrived, want 150 and 100; at least %d slots were free", s.Exhausted,
 			s.port("station").PacketsOut, s.SlotsLow)
 	}
-	if !strings.Contains(strings.Join(s.Warnings, "\n"), "150 packets were lost because all 100 slots") {
+	if !strings.Contains(strings.Join(s.Warnings, "\n"), "lost packets, because all 100 slots were under way: 150") {
 		t.Errorf("warnings %q", s.Warnings)
 	}
 	// The slots are back.

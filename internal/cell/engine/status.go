@@ -130,13 +130,11 @@ func (s *Status) warn(lost uint64) {
 	if s.Exhausted > 0 {
 		s.Warnings = append(
 			s.Warnings,
-			fmt.Sprintf(
-				"%d packets were lost because all %d slots were under way: give the engine more slots", s.Exhausted,
-				s.Slots,
-			),
+			fmt.Sprintf("lost packets, because all %d slots were under way: %d; give the engine more slots", s.Slots,
+				s.Exhausted),
 		)
 	}
 	if lost > 0 {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("%d packets were lost on their way into the engine", lost))
+		s.Warnings = append(s.Warnings, fmt.Sprintf("lost packets, on their way into the engine: %d", lost))
 	}
 }

@@ -155,7 +155,7 @@ func (r *Report) State() string {
 func (u *Undone) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "tune %s is undone on %s\n", u.ID, units.Count(u.Sockets, "open socket"))
 	if err == nil && u.FixedBuffers > 0 {
-		_, err = fmt.Fprintf(w, "  %d sockets that no process holds keep their fixed buffers until they close\n",
+		_, err = fmt.Fprintf(w, "  sockets that no process holds, with fixed buffers until they close: %d\n",
 			u.FixedBuffers)
 	}
 	return err

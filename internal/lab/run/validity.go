@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"airtide/internal/cell"
+	"airtide/internal/units"
 )
 
 // minStolenPercent is the stolen time from which a report of a late emulator mentions it. It is
@@ -26,11 +27,12 @@ func emulatorProblems(s *cell.Status, stolenPercent float64) (problems []string)
 		problems = append(problems, late)
 	}
 	if n := s.Engine.Exhausted; n > 0 {
-		problems = append(problems, fmt.Sprintf("the emulator lost %d packets because all its %d places "+
-			"for packets were taken: let queues, rate or delay of the path be less", n, s.Engine.Slots))
+		problems = append(problems, fmt.Sprintf("the emulator lost %s because all its %d places "+
+			"for packets were taken: let queues, rate or delay of the path be less", units.Count(n, "packet"),
+			s.Engine.Slots))
 	}
 	if n := unreadPackets(s); n > 0 {
-		problems = append(problems, fmt.Sprintf("the emulator lost %d packets that it did not read in time", n))
+		problems = append(problems, fmt.Sprintf("the emulator lost %s that it did not read in time", units.Count(n, "packet")))
 	}
 	return problems
 }
