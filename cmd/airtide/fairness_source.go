@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"airtide/internal/lab/result"
 	"airtide/internal/lab/score"
@@ -65,7 +64,10 @@ func (f *fairnessFlags) judgeRecording(ctx context.Context, t *terminal.Terminal
 
 // tiny counts the rates below a thousandth of the highest.
 func tiny(rates []float64) (n int) {
-	greatest := slices.Max(rates)
+	var greatest float64
+	for _, r := range rates {
+		greatest = max(greatest, r)
+	}
 	for _, r := range rates {
 		if r < greatest/1000 {
 			n++

@@ -32,6 +32,10 @@ type infoReport struct {
 	Totals struct {
 		Flows   int
 		Samples int
+		Loss    struct {
+			Records   int `json:"lost_records"`
+			Untracked int `json:"untracked_flows"`
+		}
 	}
 	Flows []struct {
 		Process    string `json:"comm"`

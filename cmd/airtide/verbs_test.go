@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 	case "transfer":
 		transfer()
 		return
+	case "crowd":
+		crowd()
+		return
 	case "talk":
 		talk(os.Args[1])
 		return
