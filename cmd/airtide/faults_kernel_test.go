@@ -135,7 +135,7 @@ func TestNoSpaceIsLeft(t *testing.T) {
 func TestFewDescriptors(t *testing.T) {
 	need.Root(t)
 	program := built(t)
-	for limit := 10; limit <= 60; limit += 10 { // Go itself needs 9
+	for _, limit := range []int{10, 20, 30, 60} { // Go itself needs 9
 		path := filepath.Join(t.TempDir(), "a.atr")
 		for _, source := range []string{"auto", "bpf"} {
 			cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, limit), program, "record",

@@ -19,7 +19,7 @@ func TestDamagedRecordingIsReadAsFarAsItGoes(t *testing.T) {
 	go busyTraffic(stop)
 	defer close(stop)
 	path := filepath.Join(t.TempDir(), "a.atr")
-	mustRun(t, "record", "-o", path, "-d", "4s", "--process", strconv.Itoa(os.Getpid()))
+	mustRun(t, "record", "-o", path, "-d", "2s", "--process", strconv.Itoa(os.Getpid()))
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
