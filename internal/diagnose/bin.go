@@ -25,6 +25,8 @@ type bin struct {
 	samples      int32
 	// ns is the time in each condition, as samples show it.
 	ns [numConditions]int64
+	// unseenBytes were acknowledged without a sample, in the time of condNone.
+	unseenBytes int64
 	// Growth of the chronographs in µs.
 	busyUs, rwndUs, sndbufUs int64
 	chrono                   bool
@@ -65,14 +67,16 @@ type bin struct {
 	ranks      int32
 	// Congestion windows at reductions outside the first slow start: sum and sum of squares.
 	cutSum, cutSquares float64
-	cutRttUs           float64 // sum of the RTTs at them
 	cuts               int32
-	localRefusals      int32
-	reorderings        int32
-	undos              int32
-	zeroWindows        int32
-	ownZeroWindows     int32
-	fast               int32 // segments sent again by fast retransmit
+	// RTTs at all reductions: their sum and number.
+	cutRttUs       float64
+	cutRtts        int32
+	localRefusals  int32
+	reorderings    int32
+	undos          int32
+	zeroWindows    int32
+	ownZeroWindows int32
+	fast           int32 // segments sent again by fast retransmit
 }
 
 // extremes are the least, greatest and mean value of a level. Single precision halves the memory of
@@ -129,6 +133,7 @@ func (b *bin) merge(o *bin) {
 	for i := range b.ns {
 		b.ns[i] += o.ns[i]
 	}
+	b.unseenBytes += o.unseenBytes
 	b.busyUs += o.busyUs
 	b.rwndUs += o.rwndUs
 	b.sndbufUs += o.sndbufUs
@@ -159,6 +164,7 @@ func (b *bin) merge(o *bin) {
 	b.cutSum += o.cutSum
 	b.cutSquares += o.cutSquares
 	b.cutRttUs += o.cutRttUs
+	b.cutRtts += o.cutRtts
 	b.cuts += o.cuts
 	b.fullSamples += o.fullSamples
 	b.localRefusals += o.localRefusals

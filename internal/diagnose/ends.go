@@ -17,33 +17,65 @@ const (
 	maxTracks   = 1024
 )
 
-// trackPoint is the state of an end's streams at a time of its clock.
-type trackPoint struct{ timeNs, sent, acked, received int64 }
+// trackPoint is the state of an end's streams at a time of its clock. Points in between may be left
+// out.
+type trackPoint struct {
+	timeNs, sent, acked, received int64
+	ackedNs, receivedNs           int64 // times at which acked and received grew last
+	// jumped is the received stream when it last grew beyond a segment: a gap was filled, and the
+	// bytes below had come before, at unknown times.
+	jumped int64
+}
+
+// track follows the streams of a flow.
+type track struct {
+	stats.Thinned[trackPoint]
+	last trackPoint
+}
+
+// add takes a point, and the bytes of the segment that brought it; 0 or less without one.
+func (t *track) add(p trackPoint, segment int64) {
+	p.ackedNs = p.timeNs
+	if p.acked == t.last.acked {
+		p.ackedNs = t.last.ackedNs
+	}
+	p.receivedNs = p.timeNs
+	if p.received == t.last.received {
+		p.receivedNs = t.last.receivedNs
+	}
+	p.jumped = t.last.jumped
+	if before := p.received - segment; segment > 0 && before > t.last.received {
+		p.jumped = before
+	}
+	t.last = p
+	t.Add(p, trackPoints)
+}
 
 // Tracks is a sink that follows the streams of flows, so that both ends of a connection can be
 // joined.
 type Tracks struct {
 	tcp.Discard
-	flows map[tcp.FlowID]*stats.Thinned[trackPoint]
+	flows map[tcp.FlowID]*track
 }
 
 // Samples follows sent, acknowledged and received bytes.
 func (t *Tracks) Samples(b *tcp.Batch) error {
 	if t.flows == nil {
-		t.flows = map[tcp.FlowID]*stats.Thinned[trackPoint]{}
+		t.flows = map[tcp.FlowID]*track{}
 	}
 	var s sample
 	for i, id := range b.Flow {
-		track := t.flows[id]
-		if track == nil {
+		of := t.flows[id]
+		if of == nil {
 			if len(t.flows) >= maxTracks {
 				continue
 			}
-			track = &stats.Thinned[trackPoint]{}
-			t.flows[id] = track
+			of = &track{}
+			t.flows[id] = of
 		}
 		s.read(b, i)
-		track.Add(trackPoint{s.timeNs, s.sent, ackedWith(&s), receivedWith(&s)}, trackPoints)
+		p := trackPoint{timeNs: s.timeNs, sent: s.sent, acked: ackedWith(&s), received: receivedWith(&s)}
+		of.add(p, s.segment)
 	}
 	return nil
 }
@@ -98,7 +130,7 @@ func delaysBetween(sender, receiver []trackPoint) (d Delays, ok bool) {
 			break
 		}
 		if at > 0 {
-			data.add(sender[at-1].timeNs, r.timeNs-sender[at-1].timeNs)
+			data.add(sender[at-1].timeNs, r.receivedNs-sender[at-1].timeNs)
 		}
 	}
 	at = 0
@@ -108,13 +140,16 @@ func delaysBetween(sender, receiver []trackPoint) (d Delays, ok bool) {
 			continue
 		}
 		last = s.acked
-		for at < len(receiver) && receiver[at].received < s.acked {
+		// The end that began the connection counts its SYN as a byte.
+		for at < len(receiver) && receiver[at].received < s.acked-1 {
 			at++
 		}
 		if at == len(receiver) {
 			break
 		}
-		acks.add(s.timeNs, s.timeNs-receiver[at].timeNs)
+		if s.acked > receiver[at].jumped {
+			acks.add(s.ackedNs, s.ackedNs-receiver[at].receivedNs)
+		}
 	}
 	d.Matches = min(len(data.timesNs), len(acks.timesNs))
 	if d.Matches < leastMatches {

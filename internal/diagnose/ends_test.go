@@ -268,3 +268,47 @@ func TestFilesOfOneEndShowNoDelays(t *testing.T) {
 		t.Errorf("it prints %s", text.String())
 	}
 }
+
+// Bytes behind a gap came before it was filled: their acknowledgements did not wait.
+func TestFilledGapsAreNoDelayOfAcknowledgements(t *testing.T) {
+	var sender, receiver track
+	for i := range int64(200) {
+		now := i * 10 * ms
+		got := i * segment
+		if i%10 == 9 { // ten segments were late: the next sample shows them
+			now += 60 * ms
+		}
+		sender.add(trackPoint{timeNs: now + 30*ms, sent: got + 20*segment, acked: got}, 0)
+		if i%10 != 8 {
+			receiver.add(trackPoint{timeNs: now + 10*ms, received: got}, segment)
+		}
+	}
+	d, ok := delaysBetween(sender.Values, receiver.Values)
+	if !ok || d.AckQueueUs > 1000 {
+		t.Errorf("%+v, %v", d, ok)
+	}
+}
+
+// The time without samples behind a FIN belongs to the limit before it, if the rate is the same.
+func TestTheTimeBehindAFinContinues(t *testing.T) {
+	for _, c := range []struct {
+		segments int64
+		unknown  bool
+	}{{500, false}, {250, true}} {
+		s := newScene(t, Options{})
+		s.run(3e9, func(int64) { s.sends(5) })
+		s.now += 990 * ms
+		s.grow(values{tcp.BusyUs: 990_000})
+		s.run(10*ms, func(int64) { s.sends(c.segments) })
+		got := s.only()
+		unknown := 0.0
+		for _, x := range got.Shares {
+			if x.Limit == Unknown {
+				unknown = x.Share
+			}
+		}
+		if got.Limit != CwndBound || unknown > 0.1 != c.unknown {
+			t.Errorf("%d segments behind the FIN: %s, %.2f unknown", c.segments, got.Limit, unknown)
+		}
+	}
+}

@@ -182,6 +182,9 @@ func (f *flow) account(b *bin, s *sample) {
 	acked := growth(ackedWith(s), ackedWith(last))
 	received := growth(receivedWith(s), receivedWith(last))
 	b.ackedBytes += acked
+	if f.unseen(s) {
+		b.unseenBytes += acked
+	}
 	b.receivedBytes += received
 	f.ackedAll += acked
 	f.receivedAll += received
@@ -490,8 +493,11 @@ func (f *flow) reduction(b *bin, s *sample) {
 		cwnd := float64(f.last.cwnd)
 		b.cutSum += cwnd
 		b.cutSquares += cwnd * cwnd
-		b.cutRttUs += float64(max(0, s.rtt))
 		b.cuts++
+	}
+	if s.rtt > 0 {
+		b.cutRttUs += float64(s.rtt)
+		b.cutRtts++
 	}
 	if values := f.epoch.Values; len(values) >= leastRankValues && s.rtt > 0 {
 		below := 0.0

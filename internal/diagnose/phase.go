@@ -114,9 +114,38 @@ func (p *phase) cutSpread() float64 {
 	return math.Sqrt(math.Max(0, p.cutSquares/float64(p.cuts)-mean*mean)) / mean
 }
 
+// lostAtOnce is the number of segments sent again for each reduction of the window. A queue that
+// overflows drops several segments of a window. Random loss takes one, seldom two.
+func (p *phase) lostAtOnce() float64 {
+	if p.reductions == 0 {
+		return 0
+	}
+	return float64(p.retrans) / float64(p.reductions)
+}
+
+// cutQueueUs is the mean queueing at reductions; 0 without any.
+func (p *phase) cutQueueUs() float64 {
+	if p.cutRtts == 0 {
+		return 0
+	}
+	return math.Max(0, p.cutRttUs/float64(p.cutRtts)-p.baseUs)
+}
+
+// continues reports whether the time without samples had the rate of the rest. The kernel makes no
+// samples behind a FIN.
+func (p *phase) continues() bool {
+	unseen := float64(p.unseenBytes) / math.Max(1, float64(p.ns[condNone]))
+	seen := float64(p.ackedBytes-p.unseenBytes) / math.Max(1, float64(p.lengthNs()-p.ns[condNone]))
+	return unseen > seen/sameRate && unseen < seen*sameRate
+}
+
 // steadyWindow is the share of time in which the window is within 3 % of its median.
 func (p *phase) steadyWindow() float64 {
-	median := medianOf(p.bins, func(b *bin) float64 { return b.cwnd.mean() })
+	return p.windowNear(medianOf(p.bins, func(b *bin) float64 { return b.cwnd.mean() }))
+}
+
+// windowNear is the share of time in which the window is within 3 % of a height in packets.
+func (p *phase) windowNear(height float64) float64 {
 	var near, all float64
 	for i := range p.bins {
 		b := &p.bins[i]
@@ -124,7 +153,7 @@ func (p *phase) steadyWindow() float64 {
 			continue
 		}
 		all += float64(b.lengthNs())
-		if math.Abs(b.cwnd.mean()-median) <= 0.03*median {
+		if math.Abs(b.cwnd.mean()-height) <= 0.03*height {
 			near += float64(b.lengthNs())
 		}
 	}
@@ -204,7 +233,10 @@ func cut(bins []bin) [][]bin {
 	for i := range bins {
 		var votes [groupSilent + 1]int64
 		for j := max(0, i-smoothBins); j <= min(len(bins)-1, i+smoothBins); j++ {
-			votes[bins[j].group()] += min(bins[j].lengthNs(), leastPhaseNs)
+			// A time without samples joins its neighbours: continues compares their rates.
+			if g := bins[j].group(); g != groupNone || bins[j].unseenBytes == 0 {
+				votes[g] += min(bins[j].lengthNs(), leastPhaseNs)
+			}
 		}
 		best := groupNone
 		for g, n := range votes {

@@ -310,7 +310,9 @@ func (p *phase) split(l Limit) []Share {
 		take(Timeout, p.silence)
 		take(Stall, p.stalled)
 	}
-	take(Unknown, p.share[condNone])
+	if !p.continues() {
+		take(Unknown, p.share[condNone])
+	}
 	if l != ReceivingApplication {
 		take(ReceiveWindow, p.rwnd)
 	}

@@ -96,6 +96,10 @@ const (
 	shrunkWindow = 0.6  // mean advertised window over the greatest: below, the reader lags
 	steadyWindow = 0.9  // mean window over the greatest: above, closed windows do not count
 	steadyShare  = 0.8  // of the time with the window at its median
+	boundShare   = 0.5  // of the time with the window at its greatest value, with reductions
+	fewLost      = 2    // segments sent again for each reduction: below, losses are random
+	manyLost     = 3    // segments sent again for each reduction: above, a queue overflows
+	sameRate     = 1.25 // factor between rates that are alike
 	readerQueue  = 0.3  // unread data over the window and it: below, the reader keeps up
 	varyingRate  = 0.18 // coefficient of variation
 	shallowRank  = 0.8  // of the RTT at a reduction
@@ -183,6 +187,10 @@ func nagle(p *phase) *match {
 
 // turns recognises request and answer at either end.
 func turns(p *phase) *match {
+	if p.flow.source == Polled && p.exchanges > 0.5 && p.inFlight.mean() < 3 {
+		return verdict(RoundTrips, false).
+			because("received_bytes", "data went both ways in %s of the polls' intervals", units.Percent(p.exchanges))
+	}
 	waits := float64(p.turns) * p.rttUs / 1e6 / p.seconds()
 	if waits < turnShare || p.turns < 2 {
 		return nil
@@ -199,10 +207,6 @@ func application(p *phase) *match {
 	}
 	if m := turns(p); m != nil {
 		return m
-	}
-	if p.flow.source == Polled && p.exchanges > 0.5 && p.inFlight.mean() < 3 {
-		return verdict(RoundTrips, false).
-			because("received_bytes", "data went both ways in %s of the polls' intervals", units.Percent(p.exchanges))
 	}
 	limit := Application
 	if p.share[condIdle] > 0.9 && p.ackedBytes < 1448*(1+p.lengthNs()/1e9) {
@@ -338,8 +342,32 @@ func (p *phase) noQueueUs() float64 { return math.Min(15_000, math.Max(3_000, p.
 // fills reports whether a queue was full when the window was reduced. The median RTT does not show
 // it if the window needs long to grow again.
 func (p *phase) fills() bool {
-	return p.cuts > 0 && p.cutRttUs/float64(p.cuts)-p.baseUs > p.noQueueUs() &&
-		p.rankSum > shallowRank*float64(p.ranks)
+	return p.cutQueueUs() > p.noQueueUs() && (p.rankSum > shallowRank*float64(p.ranks) || p.bursts())
+}
+
+// bursts reports whether losses come several at once, as a queue that overflows makes them. Polls
+// miss reductions.
+func (p *phase) bursts() bool { return p.flow.source == PerAck && p.lostAtOnce() >= manyLost }
+
+// shallow reports whether a queue overflows that is too short for the RTT to show it.
+func (p *phase) shallow(rank float64) bool {
+	switch {
+	case p.flow.source != PerAck || p.retrans == 0:
+		return rank > shallowRank || p.cuts >= leastCuts && p.cutSpread() < evenCuts
+	case p.bursts():
+		return true
+	case p.lostAtOnce() < fewLost:
+		return rank > shallowRank && p.cuts >= leastCuts
+	}
+	return rank > shallowRank || p.cuts >= leastCuts && p.cutSpread() < evenCuts
+}
+
+// bound reports whether the window stands at one height, to which it returns after a loss.
+func (p *phase) bound() bool {
+	if p.reductions == 0 {
+		return p.steadyWindow() > steadyShare
+	}
+	return p.windowNear(float64(p.cwnd.greatest)) > boundShare
 }
 
 func noQueue(p *phase) *match {
@@ -356,20 +384,23 @@ func noQueue(p *phase) *match {
 		rank = p.rankSum / float64(p.ranks)
 	}
 	switch {
-	case p.reductions == 0 && p.steadyWindow() > steadyShare && p.share[condWindow] > windowFull*p.active():
+	case p.bound() && p.share[condWindow] > windowFull*p.active():
 		return flat(verdict(CwndBound, p.cwnd.mean() > 0.97*float64(p.cwnd.greatest)).
-			because("cwnd_packets", "the window stood at %.0f packets, full and without a reduction", p.cwnd.mean()))
+			because("cwnd_packets", "the window stood full at %.0f packets, and was reduced %s", p.cwnd.greatest,
+				units.Count(int64(p.reductions), "time")))
 	case p.reductions == 0:
 		return nil
 	case p.flow.cc == "bbr":
 		return bbr(p)
-	case rank > shallowRank || p.cuts >= leastCuts && p.cutSpread() < evenCuts:
+	case p.shallow(rank):
 		return flat(verdict(ShallowQueue, p.cuts > leastCuts && rank > shallowRank).
 			because("rtt_us", "at its %d reductions the RTT was higher than at %s of the other times", p.reductions,
 				units.Percent(rank)).
-			because("cwnd_packets", "the window varied by %s between them", units.Percent(p.cutSpread())))
+			because("cwnd_packets", "the window varied by %s between them", units.Percent(p.cutSpread())).
+			because("retransmits_packets", "%.1f packets were sent again for each of them", p.lostAtOnce()))
 	}
-	return flat(verdict(RandomLoss, p.timeouts == 0 && p.cuts > leastCuts && rank < 0.65 && p.cutSpread() > 2*evenCuts).
+	agree := p.timeouts == 0 && p.cuts > leastCuts && rank < 0.65 && p.cutSpread() > 2*evenCuts && p.lostAtOnce() < fewLost
+	return flat(verdict(RandomLoss, agree).
 		because("cwnd_packets", "the window varied by %s between the reductions", units.Percent(p.cutSpread())).
 		because("retransmits_packets", "%d packets of %d were sent again, and the window was reduced %s", p.retrans,
 			p.deliveredPackets, units.Count(int64(p.reductions), "time")))
@@ -417,10 +448,11 @@ func reader(p *phase) *match {
 	}
 	queued := float64(p.queuedSamples) / math.Max(1, float64(p.receiveQueued.count))
 	waits := p.receiveQueued.mean() / math.Max(1, p.receiveQueued.mean()+p.receiveWindow.mean())
-	if (queued < 0.5 || waits < readerQueue) && p.ownZeroWindows == 0 {
+	// A small buffer closes at times though the program reads at once.
+	if queued < 0.5 || waits < readerQueue {
 		return nil
 	}
-	m := verdict(ReceivingApplication, queued > 0.7 || p.ownZeroWindows > 1).
+	m := verdict(ReceivingApplication, queued > 0.7 && waits > 0.5).
 		because("receive_queued_bytes", "data waited to be read in %s of the samples, %s on average",
 			units.Percent(queued),
 			bytes(p.receiveQueued.mean()))

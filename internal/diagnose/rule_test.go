@@ -119,6 +119,50 @@ func TestRules(t *testing.T) {
 				s.recover(i%40 == 39)
 			})
 		}},
+		// The window varies, and the RTT shows nothing: several packets are lost at once.
+		{ShallowQueue, func(s *scene) {
+			cwnd := int64(20)
+			s.run(length, func(i int64) {
+				s.sends(3)
+				lost := slices.Contains([]int64{0, 20, 75}, i%97)
+				cwnd++
+				s.set(values{tcp.RttUs: 40_000 + i*7919%1000, tcp.CwndPackets: cwnd, tcp.InFlightPackets: cwnd})
+				s.recover(lost)
+				if lost {
+					s.grow(values{tcp.RetransmitsPackets: 5})
+					cwnd /= 2
+				}
+			})
+		}},
+		// A single loss: the window returns to its bound.
+		{CwndBound, func(s *scene) {
+			s.run(length, func(i int64) {
+				cwnd := int64(20)
+				if i >= 200 && i < 300 {
+					cwnd = 14 + (i-200)*6/100
+				}
+				s.sends(5)
+				s.set(values{tcp.CwndPackets: cwnd, tcp.InFlightPackets: cwnd})
+				s.recover(i == 200)
+			})
+		}},
+		// A queue that was full at the only reduction, which ended the first slow start.
+		{Capacity, func(s *scene) {
+			s.set(values{tcp.SsthreshPackets: tcp.Absent, tcp.RttUs: 80_000})
+			s.run(1e9, func(i int64) {
+				s.sends(3)
+				s.recover(i == 99)
+				if i == 99 {
+					s.grow(values{tcp.RetransmitsPackets: 200})
+				}
+			})
+			s.set(values{tcp.SsthreshPackets: 10, tcp.RttUs: 47_000})
+			s.run(length, func(i int64) {
+				s.sends(3)
+				s.set(values{tcp.CwndPackets: 20 + i/50, tcp.InFlightPackets: 20 + i/50})
+				s.recover(false)
+			})
+		}},
 		{Capacity, func(s *scene) {
 			s.run(1e9, func(int64) { s.sends(3) })
 			s.set(values{tcp.RttUs: 80_000, tcp.SrttUs: 80_000})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -118,7 +119,10 @@ func late(ctx context.Context, p Programs, pid int) error {
 
 // beforeTraffic is the time from the announcement of the cell to the traffic. Schedules of cells
 // count from the announcement.
-const beforeTraffic = 2 * time.Second
+const beforeTraffic = 4 * time.Second
+
+// mostLate is the greatest lateness of the traffic at which a schedule still fits it.
+const mostLate = 200 * time.Millisecond
 
 // machines is the output of cell run --json.
 type machines struct {
@@ -176,6 +180,9 @@ func (s *Situation) traffic(ctx context.Context, p Programs, m *machines, path s
 		}()
 	}
 	time.Sleep(time.Until(announced.Add(beforeTraffic)))
+	if late := time.Since(announced.Add(beforeTraffic)); late > mostLate && strings.Contains(s.Cell, "schedule:") {
+		return errors.Join(fmt.Errorf("the traffic begins %v late for the cell's schedule", late), finish())
+	}
 	drive := in(client, p.Traffic, "client", server.Address, string(plan))
 	if len(s.Tune) > 0 {
 		args := append([]string{"tune"}, s.Tune...)

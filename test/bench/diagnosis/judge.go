@@ -116,7 +116,7 @@ func judge(ctx context.Context, folder, only string, wanted bool) ([]judged, err
 	for i := range situations {
 		s := &situations[i]
 		path := filepath.Join(folder, s.File()+".atr")
-		hidden := !wanted && (held(s.Seed) || fresh(s.Seed))
+		hidden := !wanted && fresh(s.Seed)
 		if _, err := os.Stat(path); err != nil || !match.MatchString(s.Name) || hidden {
 			continue
 		}

@@ -33,7 +33,7 @@ type options struct {
 	jobs   int
 	judge  string
 	page   string
-	half   string
+	fresh  bool
 }
 
 func main() {
@@ -46,7 +46,7 @@ func main() {
 	flag.IntVar(&o.jobs, "jobs", 1, "situations that run at a time")
 	flag.StringVar(&o.judge, "judge", "", "folder of recordings to judge")
 	flag.StringVar(&o.page, "page", "", "write the results here, of seeds that no threshold was set on")
-	flag.StringVar(&o.half, "half", "odd", "seeds to print: odd (thresholds are set on these), even or all")
+	flag.BoolVar(&o.fresh, "fresh", false, "print fresh seeds, too; then they are no test of later thresholds")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -65,14 +65,14 @@ func run(ctx context.Context, o *options) error {
 
 // runJudge prints or writes the results of a folder.
 func runJudge(ctx context.Context, o *options) error {
-	all, err := judge(ctx, o.judge, o.only, o.page != "" || o.half != "odd")
+	all, err := judge(ctx, o.judge, o.only, o.page != "" || o.fresh)
 	if err != nil {
 		return err
 	}
 	if o.page != "" {
 		return file.Write(o.page, []byte(page(all)), 0o644)
 	}
-	return printJudged(os.Stdout, all, o.half)
+	return printJudged(os.Stdout, all)
 }
 
 // runRecord writes the situations and makes the recordings that the folder lacks.
