@@ -46,6 +46,30 @@ func TestInfoNamesTheLimitOfKnownSituations(t *testing.T) {
 	}
 }
 
+// The radio of an emulated cell is recorded beside TCP, and a radio whose rate falls is named.
+func TestTheRadioOfACellIsDiagnosed(t *testing.T) {
+	need.Root(t)
+	programs, err := cause.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite := cause.Suite(1)
+	at := slices.IndexFunc(suite, func(s cause.Situation) bool { return s.Name == "radio-rate-fell" })
+	path := filepath.Join(t.TempDir(), "situation.atr")
+	if err := suite[at].Record(t.Context(), programs, path); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{path, path + cause.PolledSuffix} {
+		text := mustRun(t, "diagnose", file)
+		if !strings.Contains(text, "tx_rate_bps: the PHY rate was ") || !strings.Contains(text, " s: radio (") {
+			t.Errorf("the radio is not named in %s", text)
+		}
+		if text := mustRun(t, "info", file); !strings.Contains(text, "client in cause at 02:00:00:00:00:01, sent at ") {
+			t.Errorf("info does not sum the radio up: %s", text)
+		}
+	}
+}
+
 // limitIs compares the limit of the flow of an address, as info prints it, with the alternatives.
 func limitIs(t *testing.T, path, address, want string) {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/sockets/filter"
+	"airtide/internal/lab/cellradio"
 	"airtide/internal/observe/bpf"
 	"airtide/internal/observe/source"
 	"airtide/internal/units"
@@ -87,6 +88,7 @@ func (f *sourceFlags) parse() (o source.Options, err error) {
 	if err := o.ParseWith(f.with); err != nil {
 		return o, err
 	}
+	o.OtherRadios = cellradio.Open
 	o.BTFPath = f.btf
 	o.Poll = f.poll
 	o.BufferBytes = f.buffer << 20

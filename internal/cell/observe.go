@@ -61,6 +61,7 @@ func (r *RadioCounts) observe(c *medium.Counters, nowNs int64) {
 	r.Frames = c.Frames
 	r.Retries = c.Retries
 	r.FrameErrors = c.FrameErrors
+	r.GivenUp = c.Drops[queue.PlaceRetryLimit]
 	r.Sizes = c.Sizes
 	r.DeliveredPackets = c.DeliveredPackets
 	r.DeliveredBytes = c.DeliveredBytes

@@ -55,6 +55,7 @@ func (r *RadioCounts) since(earlier *RadioCounts) RadioCounts {
 	d.Collisions -= earlier.Collisions
 	d.Frames -= earlier.Frames
 	d.Retries -= earlier.Retries
+	d.GivenUp -= earlier.GivenUp
 	d.FrameErrors -= earlier.FrameErrors
 	d.DeliveredPackets -= earlier.DeliveredPackets
 	d.DeliveredBytes -= earlier.DeliveredBytes

@@ -100,6 +100,8 @@ type RadioCounts struct {
 	Frames      int64 `json:"frames"`
 	Retries     int64 `json:"retries"`
 	FrameErrors int64 `json:"frame_errors"`
+	// GivenUp packets were lost after the last retry.
+	GivenUp int64 `json:"given_up_packets"`
 	// DeliveredPackets and DeliveredBytes (of IP packets) have crossed the medium.
 	DeliveredPackets int64 `json:"delivered_packets"`
 	DeliveredBytes   int64 `json:"delivered_bytes"`

@@ -153,6 +153,7 @@ func TestNoPacketIsLostUncounted(t *testing.T) {
 			downs.Frames += terminal.Down.Frames
 			downs.Retries += terminal.Down.Retries
 			downs.FrameErrors += terminal.Down.FrameErrors
+			downs.GivenUp += terminal.Down.GivenUp
 			for frames, n := range terminal.Down.Sizes {
 				downs.Sizes[frames] += n
 			}

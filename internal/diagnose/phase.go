@@ -227,8 +227,10 @@ const (
 	leastPhaseNs = int64(1e9)
 )
 
-// cut cuts the bins into phases: runs of one group, as the neighbours of each bin vote by time.
-func cut(bins []bin) [][]bin {
+// cut cuts the bins into phases: runs of one group, as the neighbours of each bin vote by time. A
+// run that waits for the path is split where the PHY rate of its radio changes for good, if it has
+// one.
+func cut(bins []bin, radio *link) [][]bin {
 	groups := make([]group, len(bins))
 	for i := range bins {
 		var votes [groupSilent + 1]int64
@@ -256,12 +258,18 @@ func cut(bins []bin) [][]bin {
 	}
 	var parts [][]bin
 	for _, r := range joinShort(bins, runs) {
-		run := bins[r.start:r.end]
-		if r.group == groupWindow || r.group == groupPaced {
-			parts = append(parts, split(run)...)
-			continue
+		runs := [][]bin{bins[r.start:r.end]}
+		waits := r.group == groupWindow || r.group == groupPaced
+		if radio != nil && (waits || r.group == groupDevice) {
+			runs = split(runs[0], radio.logRates(runs[0]))
 		}
-		parts = append(parts, run)
+		for _, run := range runs {
+			if waits {
+				parts = append(parts, split(run, logRates(run))...)
+				continue
+			}
+			parts = append(parts, run)
+		}
 	}
 	return parts
 }
@@ -272,14 +280,9 @@ const (
 	leastGain   = 0.6        // of the variance that a split explains
 )
 
-// split cuts a run where its rate changes for good: the path has another capacity or other losses
-// from there on. The change explains most of the variance of the logarithm of the rate.
-func split(bins []bin) [][]bin {
-	at := 0
-	best := leastGain
+// logRates are the logarithms of the rate at each bin, over three bins.
+func logRates(bins []bin) []float64 {
 	logs := make([]float64, len(bins))
-	weights := make([]float64, len(bins))
-	var all moments
 	for i := range bins {
 		from := max(0, i-1)
 		to := min(len(bins), i+2)
@@ -289,6 +292,18 @@ func split(bins []bin) [][]bin {
 			length += float64(bins[j].lengthNs())
 		}
 		logs[i] = math.Log(math.Max(1, acked) / math.Max(1, length))
+	}
+	return logs
+}
+
+// split cuts a run where a rate changes for good: the path has another capacity or other losses
+// from there on. The change explains most of the variance of the logarithm of the rate.
+func split(bins []bin, logs []float64) [][]bin {
+	at := 0
+	best := leastGain
+	weights := make([]float64, len(bins))
+	var all moments
+	for i := range bins {
 		weights[i] = float64(bins[i].lengthNs())
 		all.add(logs[i], weights[i])
 	}
@@ -308,7 +323,7 @@ func split(bins []bin) [][]bin {
 	if at == 0 {
 		return [][]bin{bins}
 	}
-	return append(split(bins[:at]), split(bins[at:])...)
+	return append(split(bins[:at], logs[:at]), split(bins[at:], logs[at:])...)
 }
 
 // moments are weighted sums of values and of their squares.

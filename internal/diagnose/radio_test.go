@@ -186,7 +186,8 @@ func TestTCPAndTheRadioAreCompared(t *testing.T) {
 		want            string
 	}{
 		"no retries":  {0, 0, "TCP sent 50 packets again while wlan0 had no retries"},
-		"own retries": {40, 0, "its own retries repaired"},
+		"few retries": {1, 0, "while wlan0 had hardly any retries"},
+		"own retries": {40, 0, "gave up none, as its own retries repaired"},
 		"given up":    {40, 1, "they were lost on the air"},
 	} {
 		t.Run(name, func(t *testing.T) {

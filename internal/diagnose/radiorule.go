@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"airtide/internal/units"
@@ -9,14 +10,14 @@ import (
 
 // Thresholds of the rules about the radio. They are estimates: no published measurement gives them.
 const (
-	awayShare   = 0.6   // of the pauses that a scan or a change of the access point explains
-	fallenRate  = 0.6   // of the greatest PHY rate: below, it fell
-	usedRate    = 0.3   // goodput over the PHY rate, retries included: above, the radio is busy with it
-	retryShare  = 0.3   // of the packets were repeated
-	failedShare = 0.5   // of TCP's retransmissions are packets that the radio gave up
-	busyShare   = 0.5   // of the time the channel was busy with others
-	leastSent   = 50    // packets for a share of them
-	barelyRetry = 0.001 // of the packets repeated: that is none
+	awayShare   = 0.6  // of the pauses that a scan or a change of the access point explains
+	fallenRate  = 0.6  // of the greatest PHY rate: below, it fell
+	usedRate    = 0.3  // goodput over the PHY rate, retries included: above, the radio is busy with it
+	retryShare  = 0.3  // of the packets were repeated
+	failedShare = 0.5  // of TCP's retransmissions are packets that the radio gave up
+	busyShare   = 0.5  // of the time the channel was busy with others
+	leastSent   = 50   // packets for a share of them
+	barelyRetry = 0.01 // of the packets repeated: that is hardly any
 )
 
 // radioView is what the radio did during a phase.
@@ -64,6 +65,24 @@ func (l *link) during(fromNs, toNs int64) *radioView {
 	return v
 }
 
+// logRates are the logarithms of the PHY rate of sending at each bin of a flow. A bin without a
+// record has the rate of the one before.
+func (l *link) logRates(bins []bin) []float64 {
+	logs := make([]float64, len(bins))
+	at := 0
+	known := 0.0
+	for i := range bins {
+		for at < len(l.bins) && l.bins[at].fromNs < bins[i].toNs {
+			if l.bins[at].txRate > 0 {
+				known = math.Log(l.bins[at].txRate)
+			}
+			at++
+		}
+		logs[i] = known
+	}
+	return logs
+}
+
 // isAway reports whether the radio was away from its channel in a part of a time.
 func (l *link) isAway(fromNs, toNs int64) bool {
 	for _, s := range l.away {
@@ -83,13 +102,16 @@ func (v *radioView) retried() float64 {
 	return float64(v.retries) / float64(v.packets)
 }
 
-// radio is the view of the radio that carried the phase, or nil.
-func (p *phase) radio() *radioView {
-	if p.flow.radios == nil || !p.flow.Local.IsValid() {
+// link is the interface of a radio that carries the flow, or nil.
+func (f *flow) link() *link {
+	if f.radios == nil || !f.Local.IsValid() {
 		return nil
 	}
-	return p.flow.radios.of(p.flow.Local.Addr()).during(p.fromNs, p.toNs)
+	return f.radios.of(f.Local.Addr())
 }
+
+// radio is the view of the radio that carried the phase, or nil.
+func (p *phase) radio() *radioView { return p.flow.link().during(p.fromNs, p.toNs) }
 
 // radioPauses recognises pauses in which the radio scanned or changed its access point.
 func radioPauses(p *phase) *match {
@@ -194,10 +216,10 @@ type RadioLosses struct {
 
 // radioLosses compares them; nil if TCP repeated nothing, or the radio tells nothing.
 func (f *flow) radioLosses() *RadioLosses {
-	if f.radios == nil || !f.Local.IsValid() || len(f.bins) == 0 {
+	l := f.link()
+	if l == nil || len(f.bins) == 0 {
 		return nil
 	}
-	l := f.radios.of(f.Local.Addr())
 	v := l.during(f.bins[0].fromNs, f.bins[len(f.bins)-1].toNs)
 	var retrans int64
 	for i := range f.bins {
@@ -214,15 +236,17 @@ func (r *RadioLosses) String() string {
 	sent := units.Count(r.Retransmitted, "packet")
 	name := units.Printable(r.Interface)
 	of := fmt.Sprintf("%s for %s, %d failed", retriesText(r.Retries), units.Count(r.Packets, "packet"), r.Failed)
+	const elsewhere = "they were lost behind the radio or in a queue, or not lost"
 	switch {
 	case r.Failed > 0 && float64(r.Failed) >= failedShare*float64(r.Retransmitted):
 		return fmt.Sprintf("TCP sent %s again, and %s gave up about as many: they were lost on the air (%s)", sent, name, of)
-	case r.Failed == 0 && float64(r.Retries) <= barelyRetry*float64(r.Packets):
-		return fmt.Sprintf("TCP sent %s again while %s had no retries: they were lost behind the radio or in a queue, or "+
-			"not lost (%s)", sent, name, of)
-	case r.Failed == 0:
-		return fmt.Sprintf("TCP sent %s again, and %s gave up none: its own retries repaired the losses on the air (%s)",
-			sent, name, of)
+	case r.Failed > 0:
+		return fmt.Sprintf("TCP sent %s again, and %s gave up fewer: most were lost elsewhere (%s)", sent, name, of)
+	case r.Retries == 0:
+		return fmt.Sprintf("TCP sent %s again while %s had no retries: %s (%s)", sent, name, elsewhere, of)
+	case float64(r.Retries) <= barelyRetry*float64(r.Packets):
+		return fmt.Sprintf("TCP sent %s again while %s had hardly any retries: %s (%s)", sent, name, elsewhere, of)
 	}
-	return fmt.Sprintf("TCP sent %s again, and %s gave up fewer: most were lost elsewhere (%s)", sent, name, of)
+	return fmt.Sprintf("TCP sent %s again, and %s gave up none, as its own retries repaired the losses on the air: %s (%s)",
+		sent, name, elsewhere, of)
 }

@@ -159,7 +159,7 @@ func (f *flow) report() Connection {
 		c.Direction = "short"
 		c.Phases = []Phase{f.short()}
 	default:
-		for _, bins := range cut(f.bins) {
+		for _, bins := range cut(f.bins, f.link()) {
 			c.Phases = append(c.Phases, f.judge(bins))
 		}
 		c.Phases = joinPhases(c.Phases)

@@ -33,7 +33,9 @@ type Situation struct {
 	Tune []string `yaml:"tune,flow,omitempty"`
 	// Background is a shell command that runs beside the traffic with the cell's environment.
 	Background string `yaml:"background,omitempty"`
-	Plan       Plan   `yaml:"plan"`
+	// With are parts that are recorded on demand by both sources: radio.
+	With []string `yaml:"with,flow,omitempty"`
+	Plan Plan     `yaml:"plan"`
 }
 
 // Kind is the kind of a situation.
@@ -162,7 +164,7 @@ func (s *Situation) traffic(ctx context.Context, p Programs, m *machines, path s
 		return err
 	}
 	defer stop(serve)
-	finish, err := startRecorders(ctx, p, path, m)
+	finish, err := startRecorders(ctx, p, path, m, s.With)
 	if err != nil {
 		return err
 	}
@@ -209,7 +211,9 @@ func Suffixes() []string { return []string{PolledSuffix, ClientSuffix, ServerSuf
 
 // startRecorders records both ends by BPF and by tcpdump, and the client by polling. finish ends
 // the recordings.
-func startRecorders(ctx context.Context, p Programs, path string, m *machines) (finish func() error, err error) {
+func startRecorders(
+	ctx context.Context, p Programs, path string, m *machines, with []string,
+) (finish func() error, err error) {
 	client := m.named("client").Namespace
 	server := m.named("server").Namespace
 	inside := func(namespace string, args ...string) *exec.Cmd {
@@ -219,11 +223,18 @@ func startRecorders(ctx context.Context, p Programs, path string, m *machines) (
 		return inside(namespace, "tcpdump", "-q", "-i", "any", "-s", "128", "-B", "4096", "-U", "-Z", "root", "-w",
 			path+suffix, "tcp", "port", fmt.Sprint(Port))
 	}
+	more := []string{"--with", strings.Join(with, ",")}
+	if len(with) == 0 {
+		more = nil
+	}
 	recorders := map[string]*exec.Cmd{
-		path: exec.CommandContext(ctx, p.Airtide, "record", "-f", "--source", "bpf", "-o", path, "--netns", client,
-			"--netns", server),
-		path + PolledSuffix: inside(client, p.Airtide, "record", "-f", "--source", "diag", "-o", path+PolledSuffix,
-			"--netns", client),
+		path: exec.CommandContext(ctx, p.Airtide, append([]string{
+			"record", "-f", "--source", "bpf", "-o", path, "--netns", client, "--netns", server,
+		}, more...)...),
+		path + PolledSuffix: inside(client, append([]string{
+			p.Airtide,
+			"record", "-f", "--source", "diag", "-o", path + PolledSuffix, "--netns", client,
+		}, more...)...),
 		path + ClientSuffix: capture(client, ClientSuffix),
 		path + ServerSuffix: capture(server, ServerSuffix),
 	}

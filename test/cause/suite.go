@@ -26,9 +26,12 @@ func Suite(seed uint64) []Situation {
 		{Change, changes},
 		{Change, pathChanges},
 		{Sweep, sweeps},
+		{"", airs}, // the last, so that the parameters of the others stay
 	} {
 		for _, s := range f.draw(d) {
-			s.Kind = f.kind
+			if f.kind != "" {
+				s.Kind = f.kind
+			}
 			s.Seed = seed
 			all = append(all, s)
 		}

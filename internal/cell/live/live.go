@@ -91,13 +91,23 @@ func makeFolder() error {
 // patience is the longest wait for the other side.
 const patience = 5 * time.Second
 
+// answer sends a report at once, and one more for each byte that comes within the patience.
 func answer(conn net.Conn, name string, id ID, c *cell.Cell) {
-	status, err := c.Status()
-	if err != nil {
-		return // the cell has ended, and with it the answers
+	out := json.NewEncoder(conn)
+	var question [1]byte
+	for {
+		status, err := c.Status()
+		if err != nil {
+			return // the cell has ended, and with it the answers
+		}
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		if out.Encode(Report{name, id, c.Hosts(), status}) != nil {
+			return
+		}
+		if _, err := conn.Read(question[:]); err != nil {
+			return
+		}
 	}
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	_ = json.NewEncoder(conn).Encode(Report{name, id, c.Hosts(), status})
 }
 
 func socketOf(id ID) string {
@@ -145,6 +155,24 @@ func answers(id ID) bool {
 
 // Ask asks a running cell.
 func Ask(id ID) (*Report, error) {
+	c, err := Dial(id)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.Ask()
+}
+
+// Conn is a connection to a running cell. It lasts if it is used every few seconds.
+type Conn struct {
+	id      ID
+	conn    net.Conn
+	answers *json.Decoder
+	asked   bool
+}
+
+// Dial connects to a running cell.
+func Dial(id ID) (*Conn, error) {
 	conn, err := net.DialTimeout("unix", socketOf(id), patience)
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
@@ -154,11 +182,26 @@ func Ask(id ID) (*Report, error) {
 	case err != nil:
 		return nil, fmt.Errorf("asking the cell of process %d: %w", id.PID, err)
 	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	return &Conn{id: id, conn: conn, answers: json.NewDecoder(conn)}, nil
+}
+
+// Ask returns the present report.
+func (c *Conn) Ask() (*Report, error) {
+	_ = c.conn.SetDeadline(time.Now().Add(patience))
 	r := &Report{}
-	if err := json.NewDecoder(conn).Decode(r); err != nil {
-		return nil, fmt.Errorf("the cell of process %d has ended or does not answer: %w", id.PID, err)
+	var err error
+	if c.asked { // the first report comes without a question
+		_, err = c.conn.Write([]byte{'\n'})
+	}
+	c.asked = true
+	if err == nil {
+		err = c.answers.Decode(r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the cell of process %d has ended or does not answer: %w", c.id.PID, err)
 	}
 	return r, nil
 }
+
+// Close closes the connection.
+func (c *Conn) Close() error { return c.conn.Close() }

@@ -58,31 +58,72 @@ func (o *Opened) RadioNotice() string {
 	return fmt.Sprintf("no data of the radio: %v", o.RadioError)
 }
 
-// withRadio runs a source of TCP and the source of the radios beside each other.
-type withRadio struct {
-	Source
-	radio *radio.Source
+// Radios observes radios.
+type Radios interface {
+	// Run delivers records until the context ends, and returns nil then.
+	Run(ctx context.Context, deliver func(*tcp.Radio) error) error
+	Close() error
 }
 
-func (w *withRadio) Run(ctx context.Context, sink tcp.Sink) error {
+// addRadios adds the radios of the host and the other ones.
+func (o *Opened) addRadios(others func() (Radios, error)) error {
+	var all []Radios
+	host, err := radio.Open()
+	if err == nil {
+		all = append(all, host)
+	}
+	o.RadioError = err
+	if others != nil {
+		other, err := others()
+		if err != nil {
+			o.Source = &withRadios{o.Source, all}
+			return errors.Join(err, o.Close())
+		}
+		if other != nil {
+			all = append(all, other)
+			o.RadioError = nil
+		}
+	}
+	o.Radio = len(all) > 0
+	if o.Radio {
+		o.Source = &withRadios{o.Source, all}
+	}
+	return nil
+}
+
+// withRadios runs a source of TCP and radios beside each other.
+type withRadios struct {
+	Source
+	radios []Radios
+}
+
+func (w *withRadios) Run(ctx context.Context, sink tcp.Sink) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	shared := &sharedSink{sink: sink}
-	var radioErr error
+	errs := make([]error, len(w.radios))
 	var running sync.WaitGroup
-	running.Go(func() {
-		radioErr = w.radio.Run(ctx, shared.Radio)
-		if radioErr != nil {
-			stop()
-		}
-	})
+	for i, r := range w.radios {
+		running.Go(func() {
+			errs[i] = r.Run(ctx, shared.Radio)
+			if errs[i] != nil {
+				stop()
+			}
+		})
+	}
 	err := w.Source.Run(ctx, shared)
 	stop()
 	running.Wait()
-	return errors.Join(err, radioErr)
+	return errors.Join(append(errs, err)...)
 }
 
-func (w *withRadio) Close() error { return errors.Join(w.Source.Close(), w.radio.Close()) }
+func (w *withRadios) Close() error {
+	err := w.Source.Close()
+	for _, r := range w.radios {
+		err = errors.Join(err, r.Close())
+	}
+	return err
+}
 
 // sharedSink lets two goroutines deliver to one sink.
 type sharedSink struct {

@@ -13,7 +13,6 @@ import (
 	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/observe/bpf"
 	"airtide/internal/observe/diag"
-	"airtide/internal/observe/radio"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 )
@@ -66,6 +65,9 @@ type Options struct {
 	With bpf.With
 	// Radio also observes the host's radios by nl80211, with either source.
 	Radio bool
+	// OtherRadios opens radios that are observed beside those of the host, with Radio; nil for none.
+	// It returns nil if there are none now.
+	OtherRadios func() (Radios, error)
 }
 
 // Source delivers samples and events to a sink until its context ends.
@@ -88,7 +90,7 @@ type Opened struct {
 	Interval time.Duration
 	// Fallback is why auto did not take BPF, nil otherwise.
 	Fallback error
-	// Radio reports whether the radios are observed. RadioError is why they are not although they
+	// Radio reports whether radios are observed. RadioError is why they are not although they
 	// were asked for.
 	Radio      bool
 	RadioError error
@@ -113,13 +115,9 @@ func Open(o Options) (*Opened, error) {
 	if err != nil || !o.Radio {
 		return opened, err
 	}
-	r, err := radio.Open()
-	if err != nil {
-		opened.RadioError = err
-		return opened, nil
+	if err := opened.addRadios(o.OtherRadios); err != nil {
+		return nil, err
 	}
-	opened.Radio = true
-	opened.Source = &withRadio{opened.Source, r}
 	return opened, nil
 }
 

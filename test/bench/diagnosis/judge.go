@@ -165,7 +165,7 @@ func judgeOne(ctx context.Context, s *cause.Situation, path string) ([]judged, e
 		}
 		add(same(byPolling.Report, main), polled, s.Limits)
 	}
-	if main != nil && s.Plan.Connections == 0 {
+	if main != nil && s.Plan.Connections == 0 && len(s.With) == 0 { // captures know no radio
 		captures := []string{cause.ClientSuffix, cause.ServerSuffix}
 		if s.Plan.Down {
 			slices.Reverse(captures)
