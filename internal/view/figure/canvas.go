@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"airtide/internal/units"
 )
 
 // Distances that look the same at every size of font.
@@ -48,8 +50,10 @@ func (c *canvas) clipped(area vg.Rectangle) draw.Canvas {
 	return draw.Canvas{Canvas: c.vg, Rectangle: area}
 }
 
-// write writes a line of text; at is on its baseline.
+// write writes a line of text; at is on its baseline. Names in it can have any characters, and an SVG
+// file is often printed to a terminal.
 func (c *canvas) write(size font.Length, at vg.Point, align alignment, s string) {
+	s = units.Printable(s)
 	at.X -= vg.Length(align) * widthOf(size, s)
 	c.vg.SetColor(c.colour(Text))
 	c.vg.FillString(faceOf(size), at, s)

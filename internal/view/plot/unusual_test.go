@@ -92,6 +92,19 @@ func TestChangeOfCongestionControlIsMarked(t *testing.T) {
 	}
 }
 
+// A name from a recording reaches no figure with characters that a terminal obeys.
+func TestNamesInFiguresHaveNoControlCharacters(t *testing.T) {
+	name := "\x1b]0;owned\a\x1b[2J"
+	flows := byHand(t, []Kind{BBR}, Options{Title: name}, func(int, *tcp.Sample) {},
+		tcp.Event{TimeNs: origin, Kind: tcp.EventCCChange, Text: name})
+	flows[0].Flow.CongestionControl = name
+	flows[0].Flow.Comm = name
+	picture := drawSVG(t, BBR, flows, Options{Title: name}).All()
+	if strings.ContainsAny(picture, "\x1b\a") || !strings.Contains(picture, "?[2J") {
+		t.Errorf("%q", picture)
+	}
+}
+
 // Over a long stream, sent and acknowledged bytes fall on one line. A second panel shows how far
 // they are apart.
 func TestLongStreamHasAPanelOfOutstandingBytes(t *testing.T) {
