@@ -374,14 +374,16 @@ int more_tcp_retransmit_synack(struct bpf_raw_tracepoint_args *ctx)
 static __always_inline int half_closed(const struct sock *sk)
 {
 	u64 key = (u64)sk, now;
-	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);
+	struct flow_state *fs;
 	struct tcp_sock *tp;
 	u8 state = 0;
 
-	if (!fs || fs->verdict != VERDICT_ACCEPT)
-		return 0;
+	/* First of all: most calls are for connections that no end has closed. */
 	bpf_probe_read_kernel(&state, sizeof(state), (const void *)&sk->__sk_common.skc_state);
 	if (state == TCP_ESTABLISHED)
+		return 0;
+	fs = bpf_map_lookup_elem(&flows, &key);
+	if (!fs || fs->verdict != VERDICT_ACCEPT)
 		return 0;
 	tp = enter_with_copy(sk);
 	if (!tp)
