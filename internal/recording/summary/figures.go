@@ -92,6 +92,7 @@ func (f *flow) report(m *measures, unseen *[256]bool) Flow {
 	if f.places != nil {
 		line.Retransmissions.Losses = f.places.Losses()
 	}
+	f.uncounted.complete(&line.Retransmissions)
 	line.setRates(m.acked, m.received)
 	line.count(f.ofCounts(), unseen)
 	return line

@@ -41,6 +41,60 @@ func (c *counter) total(inherited bool) *int64 {
 	return &n
 }
 
+// uncounted follows the retransmissions that the counters of the samples lack: those behind the last
+// sample, and before the first one if the connection was open before.
+type uncounted struct {
+	before resent
+	behind []resent // the sample behind them is to come
+}
+
+// resent is a retransmission, or the sum of several.
+type resent struct{ timeNs, packets, bytes int64 }
+
+// event takes a retransmission. Events may come after younger samples.
+func (u *uncounted) event(f *flow, e *tcp.Event) {
+	again := resent{e.TimeNs, max(e.Value, 1), max(0, e.EndSeq-e.Seq)}
+	switch {
+	case f.samples == 0 || e.TimeNs > f.lastSampleNs:
+		u.behind = append(u.behind, again)
+	case f.Inherited && e.TimeNs < f.firstSampleNs:
+		u.before.add(again)
+	}
+}
+
+// sample drops the retransmissions that the counters of a sample have.
+func (u *uncounted) sample(f *flow) {
+	if len(u.behind) == 0 {
+		return
+	}
+	u.behind = slices.DeleteFunc(u.behind, func(r resent) bool {
+		counted := r.timeNs <= f.lastSampleNs
+		if counted && f.Inherited && f.samples == 1 {
+			u.before.add(r)
+		}
+		return counted
+	})
+}
+
+func (r *resent) add(o resent) {
+	r.packets += o.packets
+	r.bytes += o.bytes
+}
+
+// complete adds the uncounted retransmissions to those that the kernel counted.
+func (u *uncounted) complete(g *Retransmissions) {
+	sum := u.before
+	for _, r := range u.behind {
+		sum.add(r)
+	}
+	if g.Packets != nil {
+		*g.Packets += sum.packets
+	}
+	if g.Bytes != nil {
+		*g.Bytes += sum.bytes
+	}
+}
+
 // flow collects the data of one flow.
 type flow struct {
 	tcp.Flow
@@ -57,6 +111,7 @@ type flow struct {
 	minRtt                       int64
 	delivered, lost, retransmits counter
 	retransmittedBytes           counter
+	uncounted                    uncounted
 
 	caNs [numCAStates]int64
 	caOK bool
@@ -189,6 +244,7 @@ func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 	f.lost.add(r.lost)
 	f.retransmits.add(r.retransmits)
 	f.retransmittedBytes.add(r.retransmittedBytes)
+	f.uncounted.sample(f)
 	// The state changes while the kernel processes an ACK, after the sample. So the state in a
 	// sample has been valid since the previous sample.
 	if r.caState >= 0 && r.caState < int64(numCAStates) {
@@ -232,6 +288,8 @@ func (f *flow) event(e *tcp.Event) {
 		f.counts.add(e)
 	}
 	switch e.Kind {
+	case tcp.EventRetransmit:
+		f.uncounted.event(f, e)
 	case tcp.EventCCChange:
 		f.runs(e.Text)
 		f.CongestionControl = f.control

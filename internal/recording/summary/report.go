@@ -110,7 +110,8 @@ type Spread struct {
 
 // Retransmissions counts retransmitted segments.
 type Retransmissions struct {
-	Packets *int64 `json:"packets"` // the kernel's count
+	// Packets is the kernel's count at the last sample, and the events behind it.
+	Packets *int64 `json:"packets"`
 	Bytes   *int64 `json:"bytes"`
 	// DeliveredPct is the packets in per cent of the delivered ones.
 	DeliveredPct *float64 `json:"delivered_pct"`

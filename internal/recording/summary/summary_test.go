@@ -308,6 +308,28 @@ func TestCausesAddUp(t *testing.T) {
 	is(t, "causes", s.only().Retransmissions.Causes, Causes{Fast: 6, WithoutEvent: 4})
 }
 
+// The counters of a flow that was open before begin at its first sample, and all end at the last one.
+func TestRetransmissionsOutsideOfTheSamplesCount(t *testing.T) {
+	s := newScene(t, Options{})
+	s.open(1, func(f *tcp.Flow) { f.Inherited = true })
+	again := func(at int64) {
+		s.event(tcp.Event{
+			TimeNs: at, Flow: 1, Kind: tcp.EventRetransmit, Cause: tcp.CauseFast, Value: 1, Seq: 1, EndSeq: 1001,
+		})
+	}
+	again(t0)
+	s.sample(1, t0+sec, values{tcp.RetransmitsPackets: 50, tcp.RetransmittedBytes: 50_000})
+	again(t0 + 2*sec)
+	s.sample(1, t0+3*sec, values{tcp.RetransmitsPackets: 51, tcp.RetransmittedBytes: 51_000})
+	again(t0 + 2*sec + 1) // behind a younger sample, as a recording may have it
+	again(t0 + 4*sec)
+	s.sample(1, t0+3*sec, values{tcp.RetransmitsPackets: 52, tcp.RetransmittedBytes: 52_000})
+	got := s.only().Retransmissions
+	if *got.Packets != 4 || *got.Bytes != 4000 || got.Causes.WithoutEvent != 0 || got.Causes.Fast != 4 {
+		t.Errorf("%d packets, %d bytes, causes %+v", *got.Packets, *got.Bytes, got.Causes)
+	}
+}
+
 // An idle control connection and a receiver say nothing about the windows of a transfer.
 func TestWindowsOfTheTotalsAreThoseOfSenders(t *testing.T) {
 	s := newScene(t, Options{})
