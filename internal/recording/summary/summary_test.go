@@ -236,7 +236,7 @@ func TestLimitsComeFromTheDiagnosis(t *testing.T) {
 func TestEventsAreCounted(t *testing.T) {
 	s := newScene(t, Options{})
 	s.open(1, nil)
-	s.sample(1, t0+sec, values{tcp.RetransmitsPackets: 6, tcp.DeliveredPackets: 600})
+	s.sample(1, t0+3*sec, values{tcp.RetransmitsPackets: 8, tcp.DeliveredPackets: 800})
 	for _, e := range []tcp.Event{
 		{Kind: tcp.EventReordering, Code: tcp.CodeReordering},
 		{Kind: tcp.EventLocalCongestion, Code: tcp.CodeLocalCongestion},
