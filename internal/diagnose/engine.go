@@ -62,6 +62,8 @@ type Engine struct {
 	order   []*flow // in the order of their first sight
 	lost    uint64
 	leftOut int
+	sampled bool
+	has     [len(essential)]bool // fields that a sample has
 	radios  radios
 }
 
@@ -183,6 +185,7 @@ func (e *Engine) Flow(f *tcp.Flow) error {
 
 // Samples takes a batch of samples.
 func (e *Engine) Samples(b *tcp.Batch) error {
+	e.note(b)
 	var s sample
 	var f *flow
 	least := leastBins
@@ -198,6 +201,17 @@ func (e *Engine) Samples(b *tcp.Batch) error {
 		f.sample(&s, limit)
 	}
 	return nil
+}
+
+// note notes the essential fields that a batch has. One row of a batch is enough.
+func (e *Engine) note(b *tcp.Batch) {
+	if len(b.Flow) == 0 {
+		return
+	}
+	e.sampled = true
+	for i, f := range essential {
+		e.has[i] = e.has[i] || b.Cols[f][0] != tcp.Absent
+	}
 }
 
 // Event takes an event.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"airtide/internal/tcp"
 )
@@ -22,6 +23,8 @@ type Report struct {
 // Connection is the finding of one flow.
 type Connection struct {
 	tcp.Flow
+	// Number is that of a captured connection, of which both ends are flows; 0 in recordings.
+	Number uint64 `json:"connection,omitempty"`
 	Direction string  `json:"direction"` // "sends", "receives", "short" for a few segments, or "idle"
 	StartNs   int64   `json:"start_ns"`
 	EndNs     int64   `json:"end_ns"`
@@ -100,6 +103,30 @@ func (e *Engine) doubts() []string {
 	if e.lost > 0 {
 		list = append(list, "records were lost")
 	}
+	if missing := e.missing(); len(missing) > 0 {
+		list = append(list, "the recording lacks "+strings.Join(missing, ", ")+
+			", as those of older versions or kernels do")
+	}
+	return list
+}
+
+// essential are the fields that every sample for an ACK has, and on which rules of most limits rest.
+var essential = [...]tcp.Field{
+	tcp.AckedBytes, tcp.SentBytes, tcp.WrittenBytes, tcp.SendWindowBytes, tcp.SendMemoryBytes, tcp.DeviceQueueBytes,
+	tcp.PacingRateBps, tcp.BusyUs, tcp.RetransmitsPackets,
+}
+
+// missing names the essential fields that no sample has.
+func (e *Engine) missing() []string {
+	if e.options.Source != PerAck || !e.sampled {
+		return nil
+	}
+	var list []string
+	for i, f := range essential {
+		if !e.has[i] {
+			list = append(list, f.String())
+		}
+	}
 	return list
 }
 
@@ -143,6 +170,9 @@ func (f *flow) report() Connection {
 	c := Connection{
 		Flow: f.Flow, AckedBytes: f.ackedAll, ReceivedBytes: f.receivedAll, Shares: []Share{}, Phases: []Phase{},
 		Direction: "idle", Finding: Finding{Or: []Limit{}, Evidence: []Evidence{}, Sentence: Unknown.Sentence()},
+	}
+	if f.source == Captured {
+		c.Number = uint64(f.ID+1) / 2
 	}
 	if f.places != nil {
 		c.Losses = f.places.Losses()
@@ -266,6 +296,7 @@ func (f *flow) judge(bins []bin) Phase {
 	}
 	if m.certainty == Certain && f.Inherited && m.limit.needsBase() {
 		m.certainty = Likely
+		m.because("min_rtt_us", "the connection was open before the recording: its least RTT may be lower than seen")
 	}
 	found := m.finding()
 	found.Next = p.next(m.limit)

@@ -190,7 +190,11 @@ func (c *Connection) write(out io.Writer) {
 	if c.Comm != "" {
 		process = units.Printable(c.Comm) + "  "
 	}
-	fmt.Fprintf(out, "flow %d  %s%s > %s  %sB %s in %.1f s, %s\n", c.ID, process, tcp.Endpoint(c.Local),
+	name := fmt.Sprintf("flow %d", c.ID)
+	if c.Number > 0 {
+		name = fmt.Sprintf("connection %d", c.Number)
+	}
+	fmt.Fprintf(out, "%s  %s%s > %s  %sB %s in %.1f s, %s\n", name, process, tcp.Endpoint(c.Local),
 		tcp.Endpoint(c.Remote), scaled(float64(bytes)), verb, c.Seconds, rate(float64(bytes)*8/max(1e-9, c.Seconds)))
 	line := func(name, text string) {
 		if text != "" {

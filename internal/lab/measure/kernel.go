@@ -39,9 +39,10 @@ const maxWindow = 1 << 30 / 536
 
 // ReadKernel reads the senders' connections from a recording, by its clock. The arguments from and
 // to and the results count from time zero in real time. A flow without a connection is missing in
-// the result.
+// the result. The limits of rates are NaN unless they are wanted: the diagnosis costs more than the
+// rest.
 func ReadKernel(
-	path string, clock result.Clock, from, to time.Duration, senders []Sender,
+	path string, clock result.Clock, from, to time.Duration, senders []Sender, limits bool,
 ) (of map[string]Kernel, faults Faults, err error) {
 	r, err := trace.Open(path)
 	if err != nil {
@@ -50,16 +51,20 @@ func ReadKernel(
 	defer func() { err = errors.Join(err, r.Close()) }()
 	s := &scan{
 		from: clock.At(from), to: clock.At(to), of: map[tcp.FlowID]*connection{},
-		diagnosis: diagnose.New(diagnose.Options{Source: diagnose.SourceOf(r.Metadata().Source)}),
 	}
 	fields := []tcp.Field{
 		tcp.SrttUs, tcp.RttUs, tcp.CwndPackets, tcp.AckedBytes, tcp.CAStateField, tcp.CubicKMs, tcp.SendWindowBytes,
 		tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs,
 	}
-	fields = append(fields, diagnose.Fields()...)
+	sinks := tcp.Tee{s}
+	if limits {
+		s.diagnosis = diagnose.New(diagnose.Options{Source: diagnose.SourceOf(r.Metadata().Source)})
+		sinks = append(sinks, s.diagnosis)
+		fields = append(fields, diagnose.Fields()...)
+	}
 	slices.Sort(fields)
 	options := trace.ScanOptions{Fields: slices.Compact(fields), ToNs: s.to}
-	if err := r.Scan(context.Background(), options, tcp.Tee{s, s.diagnosis}); err != nil {
+	if err := r.Scan(context.Background(), options, sinks); err != nil {
 		return nil, faults, err
 	}
 	if d := r.Damage(); !d.Whole() {
@@ -69,8 +74,10 @@ func ReadKernel(
 		faults.Window = fmt.Sprintf("a congestion window has %d packets, more than TCP ever needs (%d): "+
 			"the kernel left out a call of a congestion control", s.window, maxWindow)
 	}
-	for id, c := range s.of {
-		c.limits = limitsOf(s.diagnosis, id, s.from)
+	if limits {
+		for id, c := range s.of {
+			c.limits = limitsOf(s.diagnosis, id, s.from)
+		}
 	}
 	of = map[string]Kernel{}
 	for _, sender := range senders {
@@ -107,7 +114,7 @@ type scan struct {
 	from, to int64
 	of       map[tcp.FlowID]*connection
 	window   int64 // the greatest of all, in packets
-	// diagnosis names the limits of rates.
+	// diagnosis names the limits of rates; nil if they are not wanted.
 	diagnosis *diagnose.Engine
 }
 

@@ -93,7 +93,7 @@ func (r *recorded) event(id tcp.FlowID, ms float64, kind tcp.EventKind, code tcp
 
 func read(t *testing.T, path string, s Sender) (Kernel, bool) {
 	t.Helper()
-	of, faults, err := ReadKernel(path, result.Clock{ZeroNs: zeroNs, Ratio: 1}, time.Second, 3*time.Second, []Sender{s})
+	of, faults, err := ReadKernel(path, result.Clock{ZeroNs: zeroNs, Ratio: 1}, time.Second, 3*time.Second, []Sender{s}, true)
 	if err != nil || faults != (Faults{}) {
 		t.Fatalf("reading: %v %v", err, faults)
 	}
@@ -120,7 +120,7 @@ func TestAnImpossibleWindowIsAFault(t *testing.T) {
 			r.sample(1, 1500, 2000, 10_000, 10)
 		})
 		clock := result.Clock{ZeroNs: zeroNs, Ratio: 1}
-		_, faults, err := ReadKernel(path, clock, time.Second, 3*time.Second, nil)
+		_, faults, err := ReadKernel(path, clock, time.Second, 3*time.Second, nil, false)
 		if err != nil || (faults.Window != "") != broken || faults.Damage != "" {
 			t.Errorf("a window of %d packets: faults %+v, %v", window, faults, err)
 		}
@@ -267,5 +267,16 @@ func TestLimitsOfTheRate(t *testing.T) {
 	k, _ := read(t, path, Sender{Flow: "f", Addresses: []netip.Addr{sta}, Port: 5201})
 	if of := k["limited_application"]; of < 95 {
 		t.Errorf("the application limits for %.0f %% of the time, want nearly all: %v", of, k)
+	}
+	senders := []Sender{{Flow: "f", Addresses: []netip.Addr{sta}, Port: 5201}}
+	of, _, err := ReadKernel(path, result.Clock{ZeroNs: zeroNs, Ratio: 1}, time.Second, 3*time.Second, senders, false)
+	if k := of["f"]; err != nil || !math.IsNaN(k["limited_application"]) || k["cwnd"] != 100 {
+		t.Errorf("without the diagnosis: %v, %v", k, err)
+	}
+	for quantity, wanted := range map[plan.Quantity]bool{"cwnd": false, "limited_loss": true} {
+		all := plan.Named[plan.Measurement]{{Name: "m", Value: plan.Measurement{Quantity: quantity}}}
+		if WantsLimits(all) != wanted {
+			t.Errorf("a measurement of %s wants the diagnosis: %v", quantity, !wanted)
+		}
 	}
 }

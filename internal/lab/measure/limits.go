@@ -33,6 +33,13 @@ var limitKinds = map[plan.Quantity][]diagnose.Limit{
 	},
 }
 
+// WantsLimits reports whether a measurement needs the diagnosis.
+func WantsLimits(all plan.Named[plan.Measurement]) bool {
+	return slices.ContainsFunc(all, func(m plan.Item[plan.Measurement]) bool {
+		return slices.Contains(limitQuantities, m.Value.Quantity)
+	})
+}
+
 // limitsOf are the shares of a flow from a time on, in per cent; nil if it has no phases there.
 func limitsOf(engine *diagnose.Engine, id tcp.FlowID, fromNs int64) map[plan.Quantity]float64 {
 	c, known := engine.Connection(id)

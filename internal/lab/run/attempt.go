@@ -292,7 +292,8 @@ func (a *attempt) readRecordings(m *measure.Run) error {
 // readRecording reads one recording and adds the flows that its machines send.
 func (a *attempt) readRecording(m *measure.Run, file result.File, loss string, machines ...string) error {
 	kernel, faults, err := measure.ReadKernel(filepath.Join(a.dir, file.Name), file.ClockFrom(a.result.ZeroNs),
-		time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration), measure.Senders(a.setup, a.result, machines...))
+		time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration), measure.Senders(a.setup, a.result, machines...),
+		measure.WantsLimits(a.plan.Experiment.Measure))
 	if err != nil {
 		return fmt.Errorf("reading the recording: %w", err)
 	}
