@@ -24,7 +24,7 @@ type Report struct {
 type Connection struct {
 	tcp.Flow
 	// Number is that of a captured connection, of which both ends are flows; 0 in recordings.
-	Number uint64 `json:"connection,omitempty"`
+	Number    uint64  `json:"connection,omitempty"`
 	Direction string  `json:"direction"` // "sends", "receives", "short" for a few segments, or "idle"
 	StartNs   int64   `json:"start_ns"`
 	EndNs     int64   `json:"end_ns"`

@@ -93,7 +93,8 @@ func (r *recorded) event(id tcp.FlowID, ms float64, kind tcp.EventKind, code tcp
 
 func read(t *testing.T, path string, s Sender) (Kernel, bool) {
 	t.Helper()
-	of, faults, err := ReadKernel(path, result.Clock{ZeroNs: zeroNs, Ratio: 1}, time.Second, 3*time.Second, []Sender{s}, true)
+	clock := result.Clock{ZeroNs: zeroNs, Ratio: 1}
+	of, faults, err := ReadKernel(path, clock, time.Second, 3*time.Second, []Sender{s}, true)
 	if err != nil || faults != (Faults{}) {
 		t.Fatalf("reading: %v %v", err, faults)
 	}
