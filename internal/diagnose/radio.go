@@ -31,6 +31,9 @@ type Radio struct {
 	Scans       int `json:"scans"`
 	Roams       int `json:"roams"`
 	Disconnects int `json:"disconnects"`
+	// Scanning and Disconnected are states at the end.
+	Scanning     bool `json:"scanning"`
+	Disconnected bool `json:"disconnected"`
 }
 
 // RadioRate describes a PHY rate over time, in bit/s.
@@ -74,6 +77,30 @@ func (r *Radio) String() string {
 	return b.String()
 }
 
+// Brief describes the present state of the interface for a line of 80 columns.
+func (r *Radio) Brief() string {
+	parts := []string{"radio " + units.Printable(r.Interface)}
+	if r.SSID != "" {
+		parts[0] += " in " + units.Printable(r.SSID)
+	}
+	add := func(known bool, text string) {
+		if known {
+			parts = append(parts, text)
+		}
+	}
+	add(r.Disconnected, "disconnected")
+	add(r.Scanning, "scanning")
+	add(r.TxRate.Median > 0, "tx "+rate(r.TxRate.Median))
+	add(r.RxRate.Median > 0, "rx "+rate(r.RxRate.Median))
+	add(r.SignalDbm != 0, fmt.Sprintf("%.0f dBm", r.SignalDbm))
+	if r.TxPackets > 0 {
+		add(true, units.Percent(float64(r.TxRetries)/float64(r.TxPackets))+" retried")
+	}
+	add(r.TxFailed > 0, fmt.Sprintf("%d failed", r.TxFailed))
+	add(r.Busy >= 0, "busy "+units.Percent(r.Busy))
+	return strings.Join(parts, ", ")
+}
+
 func retriesText(n int64) string {
 	if n == 1 {
 		return "1 retry"
@@ -98,9 +125,6 @@ type link struct {
 	away                []span    // times in which the radio was not at its channel
 	scanNs, goneNs      int64     // begin of the scan or the disconnection that lasts; 0: none
 
-	signalSum              float64
-	signals                int64
-	busyMs, channelMs      int64
 	scans, roams, partings int
 }
 
@@ -115,7 +139,9 @@ type radioBin struct {
 	fromNs, toNs             int64
 	txRate, rxRate           float64 // bit/s; 0: unknown
 	packets, retries, failed int64
-	othersMs, channelMs      int64 // time on the channel, and the part of it in which others sent
+	signalDbm                float64 // 0: unknown
+	// Time on the channel, and its parts in which it was busy and in which others sent.
+	channelMs, busyMs, othersMs int64
 }
 
 const (
@@ -154,12 +180,13 @@ func (all radios) of(address netip.Addr) *link {
 	return nil
 }
 
-// list sums up the interfaces that a record of a station, or an event, tells about.
-func (all radios) list() []Radio {
+// list sums up the interfaces that a record of a station, or an event, tells about, over the time
+// since a moment.
+func (all radios) list(sinceNs int64) []Radio {
 	list := []Radio{}
 	for _, l := range all {
 		if l.station != "" || len(l.bins) > 0 || l.scans+l.roams+l.partings > 0 {
-			list = append(list, l.sum())
+			list = append(list, l.sum(sinceNs))
 		}
 	}
 	return list
@@ -213,10 +240,6 @@ func (l *link) takeStation(r *tcp.Radio) {
 	last := l.last
 	l.last = *r
 	l.station = r.Station
-	if r.Has(tcp.RadioSignalDbm) {
-		l.signalSum += float64(r.Values[tcp.RadioSignalDbm])
-		l.signals++
-	}
 	if last.Kind != tcp.RadioStation || last.Station != r.Station || r.TimeNs <= last.TimeNs {
 		return
 	}
@@ -227,6 +250,9 @@ func (l *link) takeStation(r *tcp.Radio) {
 		packets: radioGrowth(r, &last, tcp.RadioTxPackets),
 		retries: radioGrowth(r, &last, tcp.RadioTxRetries),
 		failed:  radioGrowth(r, &last, tcp.RadioTxFailed),
+	}
+	if r.Has(tcp.RadioSignalDbm) {
+		b.signalDbm = float64(r.Values[tcp.RadioSignalDbm])
 	}
 	if len(l.bins) >= maxRadioBins {
 		l.halve()
@@ -239,20 +265,18 @@ func (l *link) takeChannel(r *tcp.Radio) {
 	last := l.channel
 	l.channel = *r
 	same := last.Kind == tcp.RadioChannel && last.Values[tcp.RadioFrequencyMHz] == r.Values[tcp.RadioFrequencyMHz]
-	if !same || !r.Has(tcp.RadioBusyMs) {
+	if !same || !r.Has(tcp.RadioBusyMs) || len(l.bins) == 0 {
 		return
 	}
 	time := radioGrowth(r, &last, tcp.RadioChannelMs)
 	busy := min(time, radioGrowth(r, &last, tcp.RadioBusyMs))
-	l.channelMs += time
-	l.busyMs += busy
-	if len(l.bins) == 0 || !r.Has(tcp.RadioChannelTxMs) || !r.Has(tcp.RadioChannelRxMs) {
-		return
-	}
-	own := radioGrowth(r, &last, tcp.RadioChannelTxMs) + radioGrowth(r, &last, tcp.RadioChannelRxMs)
 	b := &l.bins[len(l.bins)-1]
 	b.channelMs += time
-	b.othersMs += max(0, busy-own)
+	b.busyMs += busy
+	if r.Has(tcp.RadioChannelTxMs) && r.Has(tcp.RadioChannelRxMs) {
+		own := radioGrowth(r, &last, tcp.RadioChannelTxMs) + radioGrowth(r, &last, tcp.RadioChannelRxMs)
+		b.othersMs += max(0, busy-own)
+	}
 }
 
 // radioGrowth is the growth of a counter. It is 0 if one of its values is missing, or after the
@@ -272,19 +296,22 @@ func (l *link) halve() {
 	for i := 0; i+1 < len(l.bins); i += 2 {
 		a, b := l.bins[i], l.bins[i+1]
 		a.toNs = b.toNs
-		a.txRate = meanRate(a.txRate, b.txRate)
-		a.rxRate = meanRate(a.rxRate, b.rxRate)
+		a.txRate = meanKnown(a.txRate, b.txRate)
+		a.rxRate = meanKnown(a.rxRate, b.rxRate)
 		a.packets += b.packets
 		a.retries += b.retries
 		a.failed += b.failed
 		a.othersMs += b.othersMs
+		a.busyMs += b.busyMs
+		a.signalDbm = meanKnown(a.signalDbm, b.signalDbm)
 		a.channelMs += b.channelMs
 		half = append(half, a)
 	}
 	l.bins = half
 }
 
-func meanRate(a, b float64) float64 {
+// meanKnown is the mean of two values, of which 0 is unknown.
+func meanKnown(a, b float64) float64 {
 	if a == 0 || b == 0 {
 		return a + b
 	}
@@ -310,22 +337,75 @@ func sentRate(b *radioBin) float64 { return b.txRate }
 
 func receivedRate(b *radioBin) float64 { return b.rxRate }
 
-// sum sums up the interface.
-func (l *link) sum() Radio {
+// since are the bins that end after a moment.
+func (l *link) since(ns int64) []radioBin {
+	from := len(l.bins)
+	for from > 0 && l.bins[from-1].toNs > ns {
+		from--
+	}
+	return l.bins[from:]
+}
+
+// sum sums up the interface over the time since a moment. Events count from the start.
+func (l *link) sum(sinceNs int64) Radio {
+	bins := l.since(sinceNs)
 	r := Radio{
-		Interface: l.name, SSID: l.ssid, Station: l.station, TxRate: rateOf(l.bins, sentRate),
-		RxRate: rateOf(l.bins, receivedRate), Busy: -1, Scans: l.scans, Roams: l.roams, Disconnects: l.partings,
+		Interface: l.name, SSID: l.ssid, Station: l.station, TxRate: rateOf(bins, sentRate),
+		RxRate: rateOf(bins, receivedRate), Busy: -1, Scans: l.scans, Roams: l.roams, Disconnects: l.partings,
+		Scanning: l.scanNs > 0, Disconnected: l.goneNs > 0,
 	}
-	if l.signals > 0 {
-		r.SignalDbm = l.signalSum / float64(l.signals)
+	var signal, signals float64
+	var busyMs, channelMs int64
+	for i := range bins {
+		b := &bins[i]
+		r.TxPackets += b.packets
+		r.TxRetries += b.retries
+		r.TxFailed += b.failed
+		busyMs += b.busyMs
+		channelMs += b.channelMs
+		if b.signalDbm != 0 {
+			signal += b.signalDbm
+			signals++
+		}
 	}
-	if l.channelMs > 0 {
-		r.Busy = float64(l.busyMs) / float64(l.channelMs)
+	if signals > 0 {
+		r.SignalDbm = signal / signals
 	}
-	for i := range l.bins {
-		r.TxPackets += l.bins[i].packets
-		r.TxRetries += l.bins[i].retries
-		r.TxFailed += l.bins[i].failed
+	if channelMs > 0 {
+		r.Busy = float64(busyMs) / float64(channelMs)
 	}
 	return r
 }
+
+// RadioPoint is the state of a radio's link over about 100 ms, for figures.
+type RadioPoint struct {
+	FromNs, ToNs     int64
+	TxBps, RxBps     float64 // PHY rates; 0: unknown
+	Packets, Retries int64   // of sending
+	Failed           int64
+}
+
+// RadioAway is a time in which a radio scanned or had no access point.
+type RadioAway struct {
+	FromNs, ToNs int64
+	Scan         bool
+}
+
+// RadioOf returns the history of the radio that carries a flow; nothing without one.
+func (e *Engine) RadioOf(id tcp.FlowID) (points []RadioPoint, away []RadioAway) {
+	f := e.flows[id]
+	if f == nil || f.link() == nil {
+		return nil, nil
+	}
+	l := f.link()
+	for _, b := range l.bins {
+		points = append(points, RadioPoint{b.fromNs, b.toNs, b.txRate, b.rxRate, b.packets, b.retries, b.failed})
+	}
+	for _, s := range l.away {
+		away = append(away, RadioAway{s.fromNs, s.toNs, s.scan})
+	}
+	return points, away
+}
+
+// Radios sums up the radios over the time since a moment.
+func (e *Engine) Radios(sinceNs int64) []Radio { return e.radios.list(sinceNs) }

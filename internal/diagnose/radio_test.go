@@ -252,8 +252,8 @@ func TestLongHistoriesAreMerged(t *testing.T) {
 	const records = 3 * maxRadioBins
 	a.station(records*100*ms, good)
 	l := a.engine.radios[0]
-	if len(l.bins) > maxRadioBins || l.sum().TxPackets != 200*records {
-		t.Errorf("%d bins, %d packets", len(l.bins), l.sum().TxPackets)
+	if len(l.bins) > maxRadioBins || l.sum(0).TxPackets != 200*records {
+		t.Errorf("%d bins, %d packets", len(l.bins), l.sum(0).TxPackets)
 	}
 	for i := range 10 * maxSpans {
 		a.at += ms

@@ -13,6 +13,7 @@ const (
 	awayShare   = 0.6  // of the pauses that a scan or a change of the access point explains
 	fallenRate  = 0.6  // of the greatest PHY rate: below, it fell
 	usedRate    = 0.3  // goodput over the PHY rate, retries included: above, the radio is busy with it
+	mostUsed    = 1.3  // goodput over the PHY rate: above, it is not the rate of the data
 	retryShare  = 0.3  // of the packets were repeated
 	failedShare = 0.5  // of TCP's retransmissions are packets that the radio gave up
 	busyShare   = 0.5  // of the time the channel was busy with others
@@ -153,7 +154,7 @@ func radioLink(p *phase) *match {
 		return nil
 	}
 	used := 0.0
-	if v.tx.Median > p.rateBps() { // else it is not the rate of the data: simulated radios do not keep to it
+	if mostUsed*v.tx.Median > p.rateBps() { // else it is not the rate of the data: simulated radios do not keep to it
 		used = p.rateBps() * (1 + v.retried()) / v.tx.Median
 	}
 	switch {
@@ -180,7 +181,7 @@ func radioLink(p *phase) *match {
 func radioReception(p *phase) *match {
 	v := p.radio()
 	if v == nil || v.rx.Median == 0 || v.rx.Median >= fallenRate*v.bestRx.Greatest ||
-		p.receiveBps() < usedRate*v.rx.Median || p.receiveBps() > v.rx.Median {
+		p.receiveBps() < usedRate*v.rx.Median || p.receiveBps() > mostUsed*v.rx.Median {
 		return nil
 	}
 	return verdict(RadioLimit, false).
@@ -199,7 +200,8 @@ func (p *phase) nextRadio() string {
 	}
 	if usual > 0 && usual < fallenRate*best {
 		return fmt.Sprintf("Improve the radio's link (distance, channel, antenna): at its best PHY rate of %s instead of "+
-			"%s it carries about %s instead of %s.", rate(best), rate(usual), rate(now*best/usual), rate(now))
+			"%s it sends a packet in %s of the time, and carries more than the %s of now.", rate(best), rate(usual),
+			units.Percent(usual/best), rate(now))
 	}
 	return "Look at the radio: its signal, its channel and its neighbours, and who asks for scans."
 }

@@ -25,16 +25,16 @@ func TestGuideForDevicesAgreesWithTheChecks(t *testing.T) {
 			continue
 		}
 		rows++
-		for _, name := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(cells[3], -1) {
+		for _, name := range regexp.MustCompile("`([a-z0-9_]+)`").FindAllStringSubmatch(cells[3], -1) {
 			if !names[name[1]] {
 				t.Errorf("there is no check %s", name[1])
 			}
 		}
 	}
-	if rows != 6 {
+	if rows != 7 {
 		t.Errorf("the table has %d rows", rows)
 	}
-	for _, config := range regexp.MustCompile(`CONFIG_[A-Z_]{5,}`).FindAllString(string(text), -1) {
+	for _, config := range regexp.MustCompile(`CONFIG_[A-Z0-9_]{5,}`).FindAllString(string(text), -1) {
 		if !strings.Contains(remedies, config) {
 			t.Errorf("no remedy names %s", config)
 		}

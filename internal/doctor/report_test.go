@@ -63,7 +63,7 @@ func TestCheckNames(t *testing.T) {
 		sock_ops_attach iter_tcp_setsockopt
 		struct_ops struct_ops_link tcx
 		inet_diag tcp_info congestion_controls cubic bbr max_pacing_rate tcp_rto_max_ms tcp_rto_min_us
-		sysctl_tcp_rto_min_us
+		sysctl_tcp_rto_min_us nl80211
 		network_namespace veth bridge macvtap tap tun qdisc_netem qdisc_fq qdisc_tbf qdisc_htb qdisc_clsact
 		kvm timewarp_module timewarp_counter timewarp_functions unsigned_modules sock_ops_initial_rto ip iperf3
 		apache curl ping tcpdump adb qemu`)

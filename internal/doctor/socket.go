@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/kernel/nl80211"
 )
 
 // Socket options that golang.org/x/sys/unix does not name yet (include/uapi/linux/tcp.h).
@@ -65,6 +68,34 @@ var socketChecks = []check{
 		name: "sysctl_tcp_rto_min_us", group: groupSockets, probe: probeRTOSysctl, needs: need(optional, "", Tune),
 		loss: "the shortest RTO can be raised by a route only", remedy: "a kernel from 6.11 on",
 	},
+	{
+		name: "nl80211", group: groupSockets, probe: probeNL80211,
+		loss: "--with radio: the Wi-Fi radio is not observed", remedy: "modprobe cfg80211 (CONFIG_CFG80211)",
+	},
+}
+
+// probeNL80211 lists the Wi-Fi interfaces.
+func probeNL80211(*machine) finding {
+	client, err := nl80211.Open()
+	if errors.Is(err, nl80211.ErrMissing) {
+		return missing("not in this kernel, or not loaded")
+	}
+	if err != nil {
+		return unknown(err.Error())
+	}
+	defer client.Close()
+	all, err := client.Interfaces()
+	if err != nil {
+		return unknown(err.Error())
+	}
+	if len(all) == 0 {
+		return ok("no Wi-Fi interface here")
+	}
+	var names []string
+	for _, i := range all {
+		names = append(names, i.Name)
+	}
+	return ok("", names...)
 }
 
 // inetDiagRequestBytes is the size of struct inet_diag_req_v2 (include/uapi/linux/inet_diag.h).

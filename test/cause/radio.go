@@ -20,7 +20,7 @@ func airs(d draw) []Situation {
 			Cell:   wireless(65, 200, p.rtt, fallen), Plan: Plan{For: 2 * each, Phases: twice},
 		},
 		{
-			Name: "radio-frame-errors", Kind: Single, With: with, Limits: []string{"radio"}, Receiver: elsewhere,
+			Name: "radio-frame-errors", Kind: Single, With: with, Limits: []string{"radio"}, Receiver: lossy,
 			Cell: wireless(65, 200, p.rtt, fmt.Sprintf(", frame_errors: %.0f %%", d.between(45, 60))),
 			Plan: Plan{For: length, Pace: bulk},
 		},

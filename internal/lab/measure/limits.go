@@ -30,6 +30,7 @@ var limitKinds = map[plan.Quantity][]diagnose.Limit{
 	},
 	"limited_capacity": {
 		diagnose.Capacity, diagnose.SharedCapacity, diagnose.NetworkQueue, diagnose.AckBacklog,
+		diagnose.RadioLimit,
 	},
 }
 

@@ -38,6 +38,8 @@ type Observer struct {
 	carried  *tcp.Batch // last samples, which begin the next window
 	maxGroup int
 	newest   tcp.FlowID
+	// interfaces are the last records of the radios' interfaces, by name, which begin the next window.
+	interfaces map[string]tcp.Radio
 }
 
 // connection is a flow.
@@ -59,7 +61,8 @@ func New(source diagnose.Source) *Observer {
 	o := diagnose.Options{Source: source, MaxBins: windowBins}
 	return &Observer{
 		options: o, engine: diagnose.New(o), flows: map[tcp.FlowID]*connection{}, groups: map[name]*group{},
-		carried: tcp.NewBatch(0), maxGroup: maxGroups,
+		interfaces: map[string]tcp.Radio{},
+		carried:    tcp.NewBatch(0), maxGroup: maxGroups,
 	}
 }
 
@@ -261,6 +264,9 @@ func (o *Observer) roll(nowNs int64) {
 		}
 	}
 	_ = o.engine.Samples(o.carried)
+	for _, r := range o.interfaces {
+		_ = o.engine.Radio(&r)
+	}
 	o.judging.Go(func() { o.judge(ended, groups) })
 }
 
@@ -281,5 +287,12 @@ func (o *Observer) judge(ended *diagnose.Engine, groups map[tcp.FlowID]*group) {
 	}
 }
 
-// Radio does nothing: the radios have no metrics.
-func (o *Observer) Radio(*tcp.Radio) error { return nil }
+// Radio takes a record about a radio, which may limit flows. The radios have no metrics.
+func (o *Observer) Radio(r *tcp.Radio) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if r.Kind == tcp.RadioInterface {
+		o.interfaces[r.Interface] = *r
+	}
+	return o.engine.Radio(r)
+}

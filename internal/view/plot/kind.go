@@ -24,6 +24,7 @@ const (
 	BBR      Kind = "bbr"      // bandwidth and RTT estimates, mode and gain
 	Sequence Kind = "sequence" // sent, acknowledged and window edge, with retransmissions by cause and SACK blocks
 	Limits   Kind = "limits"   // limit of the rate over time, with cwnd and RTT below
+	Radio    Kind = "radio"    // PHY rates and retries of the radio, with goodput and RTT
 	Overview Kind = "overview" // cwnd, rtt, rates and queues on one time axis
 )
 
@@ -40,7 +41,7 @@ type definition struct {
 }
 
 // kinds is in the order in which a list of figures is shown.
-var kinds = []Kind{Cwnd, RTT, Queues, Rates, Windows, Cubic, BBR, Sequence, Limits, Overview}
+var kinds = []Kind{Cwnd, RTT, Queues, Rates, Windows, Cubic, BBR, Sequence, Limits, Radio, Overview}
 
 var definitions = map[Kind]definition{
 	Cwnd:     cwndFigure,
@@ -52,6 +53,7 @@ var definitions = map[Kind]definition{
 	BBR:      bbrFigure,
 	Sequence: sequenceFigure,
 	Limits:   limitsFigure,
+	Radio:    radioFigure,
 	Overview: overviewFigure,
 }
 

@@ -49,6 +49,8 @@ func samples() []sample {
 	down.receives = true
 	bbr.timeoutAt = 0
 	bbr.bbr = true
+	air := upload
+	air.air = true
 	loss := Options{From: 2550 * time.Millisecond, To: 2800 * time.Millisecond}
 	return []sample{
 		{"cwnd", Cwnd, Options{}, up},
@@ -60,9 +62,11 @@ func samples() []sample {
 		{"bbr", BBR, Options{}, []synthetic{bbr}},
 		{"sequence", Sequence, loss, up},
 		{"limits", Limits, Options{}, up},
+		{"radio", Radio, Options{}, []synthetic{air}},
 		{"overview", Overview, Options{}, up},
 		{"grid", Cwnd, Options{Grid: true}, terminals},
 
+		{"radio-of-none", Radio, Options{}, up},
 		{"rtt-log", RTT, Options{LogRTT: true}, up},
 		{
 			"rtt-time-of-day", RTT,

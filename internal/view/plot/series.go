@@ -245,5 +245,10 @@ func (s *Series) Event(e *tcp.Event) error {
 	return nil
 }
 
-// Radio does nothing.
-func (s *Series) Radio(*tcp.Radio) error { return nil }
+// Radio implements tcp.Sink.
+func (s *Series) Radio(r *tcp.Radio) error {
+	if s.diagnosis != nil {
+		return s.diagnosis.Radio(r)
+	}
+	return nil
+}

@@ -24,6 +24,7 @@ type synthetic struct {
 	remote, own string
 	receives    bool
 	bbr         bool
+	air         bool // with data of the radio that carries it
 }
 
 const (
@@ -55,6 +56,9 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 		ID: y.id, Local: netip.MustParseAddrPort(own), Remote: netip.MustParseAddrPort(remote),
 		Comm: "iperf3", PID: 4711, CongestionControl: cc, FirstNs: nsOf(y.start),
 	}))
+	if y.air {
+		y.playRadio(sink, must)
+	}
 	batch := tcp.NewBatch(1024)
 	flush := func() {
 		must(sink.Samples(batch))
@@ -257,4 +261,36 @@ func collect(t testing.TB, kinds []Kind, o Options, flows ...synthetic) []*FlowS
 		f.play(t, s)
 	}
 	return s.Flows()
+}
+
+// playRadio sends the records of a radio whose rate falls in the second half, and that scans at two
+// fifths.
+func (y synthetic) playRadio(sink tcp.Sink, must func(error)) {
+	random := rand.New(rand.NewPCG(2, uint64(y.id)))
+	r := tcp.Radio{Interface: "wlan0", Values: tcp.NoRadioValues()}
+	record := func(kind tcp.RadioKind, at float64) {
+		r.Kind = kind
+		r.TimeNs = nsOf(at)
+		must(sink.Radio(&r))
+	}
+	r.Addresses = []netip.Addr{netip.MustParseAddr("192.0.2.10")}
+	record(tcp.RadioInterface, y.start)
+	for _, f := range []tcp.RadioField{tcp.RadioTxPackets, tcp.RadioTxRetries, tcp.RadioTxFailed} {
+		r.Values[f] = 0
+	}
+	length := y.end - y.start
+	for at := y.start; at < y.end; at += 0.1 {
+		r.Values[tcp.RadioTxRateBps] = []int64{130e6, 130e6, 117e6}[random.IntN(3)]
+		retries := int64(random.IntN(30))
+		if at > y.start+length/2 {
+			r.Values[tcp.RadioTxRateBps] = 65e6
+			retries += 60
+			r.Values[tcp.RadioTxFailed] += int64(random.IntN(8) / 7)
+		}
+		r.Values[tcp.RadioTxPackets] += 400
+		r.Values[tcp.RadioTxRetries] += retries
+		record(tcp.RadioStation, at)
+	}
+	record(tcp.RadioScanStart, y.start+0.4*length)
+	record(tcp.RadioScanEnd, y.start+0.45*length)
 }

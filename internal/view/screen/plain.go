@@ -48,6 +48,9 @@ func WriteTable(w io.Writer, at time.Time, s Status, rows []*Row, width int) err
 	head := fmt.Sprintf("%s  %s  %s  %s samples/s  %s", at.Format("2006-01-02 15:04:05.000"),
 		orDash(Text(s.Source)), units.Count(s.Flows, "flow"), scaledText(s.SamplesPerSecond), s.lossText())
 	fmt.Fprintln(out, comment(head, width))
+	for i := range s.Radios {
+		fmt.Fprintln(out, comment(s.Radios[i].Brief(), width))
+	}
 	shown := fit(limit, least, wants)
 	for _, row := range cells {
 		texts := make([]string, len(shown))

@@ -30,6 +30,8 @@ const (
 const (
 	// rateWindow is the time over which a rate is taken.
 	rateWindow = 2 * time.Second
+	// radioWindow is the time over which a radio is summed up.
+	radioWindow = 3 * time.Second
 	// sinkDelay is the greatest delay of a sample (tcp.Sink's flush period): a flow is not called
 	// slow before that.
 	sinkDelay = time.Second
@@ -299,6 +301,8 @@ type Status struct {
 	LostPerCPU []uint64 `json:"lost_per_cpu"`
 	// Untracked counts flows that were not followed because a table was full.
 	Untracked uint64 `json:"untracked_flows"`
+	// Radios sums up the host's Wi-Fi interfaces in the last seconds, if they are observed.
+	Radios []diagnose.Radio `json:"radios,omitempty"`
 }
 
 // Status sums the observation up at a time.
@@ -310,7 +314,7 @@ func (t *Table) Status(nowNs int64) Status {
 		Source: t.source.Name, Flows: len(t.flows), Samples: t.samples,
 		SamplesPerSecond: t.rate(&t.samplesIn, nowNs),
 		Lost:             t.loss.Total(), LostPerCPU: append([]uint64{}, t.loss.PerCPU...),
-		Untracked: t.loss.Untracked + t.untracked,
+		Untracked: t.loss.Untracked + t.untracked, Radios: t.engine.Radios(nowNs - radioWindow.Nanoseconds()),
 	}
 }
 
@@ -346,5 +350,9 @@ func (s *Status) lossText() string {
 	return text
 }
 
-// Radio does nothing.
-func (t *Table) Radio(*tcp.Radio) error { return nil }
+// Radio takes a record about a radio.
+func (t *Table) Radio(r *tcp.Radio) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.engine.Radio(r)
+}

@@ -156,7 +156,7 @@ func (m *ui) scroll() {
 }
 
 // page is the number of rows in sight: all lines but the header, the titles and the footer.
-func (m *ui) page() int { return max(1, m.height-3) }
+func (m *ui) page() int { return max(1, m.height-3-len(m.status.Radios)) }
 
 // openDetail fetches the selected flow's history. While paused, it ignores records after the
 // snapshot.

@@ -20,12 +20,15 @@ func (m *ui) View() tea.View {
 	case m.showHelp:
 		body = m.helpLines()
 	case m.detail != nil:
-		body = m.detailLines(m.height - 2)
+		body = m.detailLines(m.height - 2 - len(m.status.Radios))
 	default:
 		body = m.tableLines()
 	}
 	lines := make([]string, 0, m.height)
 	lines = append(lines, m.header())
+	for i := range m.status.Radios {
+		lines = append(lines, m.styles.dim.Render(m.status.Radios[i].Brief()))
+	}
 	lines = append(lines, body...)
 	for len(lines) < m.height-1 {
 		lines = append(lines, "")
