@@ -27,19 +27,19 @@ func (l *Length) Restart(nowNs int64) {
 	l.Level.Restart(nowNs)
 }
 
-// Times until now, from zero or Restart on.
+// Times returns the times until now, counted from the start or the last Restart.
 func (l *Length) Times(nowNs int64) Times {
 	t := l.times
 	t.add(l.value, nowNs-l.sinceNs)
 	return t
 }
 
-// Times has for how long, in nanoseconds, a length had each value, in the buckets of a Histogram:
-// values are exact below 32 and within 3.2 % above. It is so small because the engine copies one
-// for each queue whenever it is asked how it is doing.
+// Times holds the time in nanoseconds that a length had each value. Its buckets are those of a
+// Histogram: exact below 32, and within 3.2 % above. It is small because each report of the engine's
+// status has a copy for each queue.
 type Times [timesBuckets]uint64
 
-// maxTimesOctave: a queue of more than 65535 packets counts as one of these.
+// maxTimesOctave is the octave of 65,535 packets. A longer queue counts as one of that length.
 const (
 	maxTimesOctave = 15
 	timesBuckets   = (maxTimesOctave - int(octave) + 2) << int(octave)

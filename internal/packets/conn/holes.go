@@ -8,17 +8,17 @@ import (
 // hole is a range of a stream, by the offsets of its first byte and behind its last.
 type hole struct{ start, end int64 }
 
-// maxHoles bounds the holes of a direction; the oldest go.
+// maxHoles is the greatest number of holes of a direction. Beyond it the oldest is dropped.
 const maxHoles = 1 << 10
 
 // keptHoles is the number of holes that a direction keeps behind an ACK.
 const keptHoles = 64
 
-// holes are the ranges of a stream that were not seen, in order. A hole takes the place of a
-// waiting segment: spare is how many more of both may be kept.
+// holes are the ranges of a stream that were not seen, in order. Holes and waiting segments share
+// one limit. The parameter spare is the number of both that may still be added.
 type holes []hole
 
-// leave notes a hole behind all others.
+// leave adds a hole at the end.
 func (h *holes) leave(one hole, spare *int) {
 	if len(*h) > 0 && (len(*h) >= maxHoles || *spare < 1) {
 		h.drop(1, spare)
