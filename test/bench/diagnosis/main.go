@@ -5,6 +5,7 @@
 //	go run ./test/bench/diagnosis -record DIR -jobs 4       # record those of the folder
 //	go run ./test/bench/diagnosis -record DIR -only nagle
 //	go run ./test/bench/diagnosis -judge DIR                # print wrong verdicts and the rates
+//	go run ./test/bench/diagnosis -speed DIR                # measure speeds for the page
 //	go run ./test/bench/diagnosis -judge DIR -page docs/results/diagnosis.md
 package main
 
@@ -13,6 +14,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -34,6 +36,7 @@ type options struct {
 	judge  string
 	page   string
 	fresh  bool
+	speed  string
 }
 
 func main() {
@@ -47,6 +50,7 @@ func main() {
 	flag.StringVar(&o.judge, "judge", "", "folder of recordings to judge")
 	flag.StringVar(&o.page, "page", "", "write the results here, of seeds that no threshold was set on")
 	flag.BoolVar(&o.fresh, "fresh", false, "print fresh seeds, too; then they are no test of later thresholds")
+	flag.StringVar(&o.speed, "speed", "", "measure speeds, and keep them in this folder for its page; needs root")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -57,7 +61,10 @@ func main() {
 }
 
 func run(ctx context.Context, o *options) error {
-	if o.judge != "" {
+	switch {
+	case o.speed != "":
+		return speed(ctx, o.speed)
+	case o.judge != "":
 		return runJudge(ctx, o)
 	}
 	return runRecord(ctx, o)
@@ -70,7 +77,11 @@ func runJudge(ctx context.Context, o *options) error {
 		return err
 	}
 	if o.page != "" {
-		return file.Write(o.page, []byte(page(all)), 0o644)
+		speeds, err := os.ReadFile(filepath.Join(o.judge, speedFile))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return file.Write(o.page, []byte(page(all, string(speeds))), 0o644)
 	}
 	return printJudged(os.Stdout, all)
 }

@@ -138,8 +138,8 @@ not see itself.
 
 `
 
-// page writes the results of fresh and of known seeds.
-func page(all []judged) string {
+// page writes the results of fresh and of known seeds, and speeds.
+func page(all []judged, speeds string) string {
 	var w strings.Builder
 	w.WriteString(introduction)
 	table(&w, all, fresh)
@@ -148,6 +148,7 @@ func page(all []judged) string {
 	table(&w, all, known)
 	w.WriteString("\n")
 	calibration(&w, all)
+	w.WriteString(speeds)
 	sweeps(&w, all)
 	for e := range numEnds {
 		fmt.Fprintf(&w, "\n## Confusion: %s\n\n| truth | cases | verdicts |\n|---|---|---|\n", e)
