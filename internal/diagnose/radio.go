@@ -145,8 +145,8 @@ type radioBin struct {
 }
 
 const (
-	// maxRadioBins is the greatest number of bins of an interface. An interface that has more merges
-	// neighbours.
+	// maxRadioBins is the greatest number of bins of an interface. If there are more, neighbours are
+	// merged.
 	maxRadioBins = 8192
 	// maxLinks bounds the interfaces.
 	maxLinks = 64

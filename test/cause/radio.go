@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// airs are limits of a radio that is recorded beside TCP. Without it the sender alone shows a queue.
+// airs are limits of a radio that is recorded beside TCP. Without it the sender shows a queue.
 func airs(d draw) []Situation {
 	slow := []float64{6.5, 13, 19.5}[d.IntN(3)] // PHY rate in Mbit/s
 	p := d.pipe()

@@ -144,8 +144,8 @@ func OpenEvents() (*Events, error) {
 	return &Events{client: client}, nil
 }
 
-// Next waits for the next event. After Interrupt it returns an error. Events that a slow reader lost
-// are no error.
+// Next waits for the next event. After Interrupt it returns an error. Events that were lost, as the
+// reader was slow, are no error.
 func (e *Events) Next() (Event, error) {
 	for len(e.queue) == 0 {
 		messages, _, err := e.client.conn.Receive()

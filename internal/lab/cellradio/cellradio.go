@@ -26,8 +26,34 @@ const (
 	surveyEvery = 10
 )
 
-// Source observes the cells that run on this host.
-type Source struct{ cells []*live.Conn }
+// Source observes cells.
+type Source struct{ cells []asked }
+
+// asked is a cell that can be asked.
+type asked interface {
+	Ask() (*live.Report, error)
+	Close() error
+}
+
+// own is a cell of this process.
+type own struct {
+	name string
+	cell *cell.Cell
+}
+
+func (o own) Ask() (*live.Report, error) {
+	status, err := o.cell.Status()
+	if err != nil {
+		return nil, err
+	}
+	return &live.Report{Name: o.name, Hosts: o.cell.Hosts(), Status: status}, nil
+}
+
+// Close does nothing: the cell goes on.
+func (own) Close() error { return nil }
+
+// Of observes a cell of this process.
+func Of(name string, c *cell.Cell) *Source { return &Source{cells: []asked{own{name, c}}} }
 
 // Open connects to the running cells. It returns nil if there are none, or if they are those of
 // another user.

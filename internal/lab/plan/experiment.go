@@ -71,6 +71,7 @@ var notSwept = document.FieldNames(reflect.TypeFor[General]())
 // Record selects the recordings of a run.
 type Record struct {
 	TCP      Names    `json:"tcp,omitzero" jsonschema:"Machines whose kernel is recorded per ACK: names, all, or terminals."`
+	Radio    bool     `json:"radio,omitzero" jsonschema:"Adds rates, retries and airtime of the terminals' radios to the recordings of TCP, each 100 ms."`
 	Packets  Names    `json:"packets,omitzero" jsonschema:"Machines whose packets are captured: names, all, or terminals."`
 	Interval Duration `json:"interval,omitzero" jsonschema:"Interval of the time series of the cell's counters. Default 100 ms."`
 }
@@ -148,6 +149,9 @@ func (e *Experiment) check(c *checker) {
 	}
 	c.references("record.tcp", e.Record.TCP)
 	c.references("record.packets", e.Record.Packets)
+	if e.Record.Radio && len(e.Record.TCP) == 0 {
+		c.problem("record.radio", "no recording of TCP", "record.tcp, whose recordings get the radio's data")
+	}
 	for _, m := range e.Measure {
 		m.Value.check(c, "measure."+m.Name)
 	}

@@ -27,6 +27,7 @@ type Setup struct {
 	RecordTCP      []string `json:"record_tcp"`
 	RecordPackets  []string `json:"record_packets"`
 	RecordInterval Duration `json:"record_interval"`
+	RecordRadio    bool     `json:"record_radio,omitempty"`
 }
 
 // TerminalSetup is one terminal.
@@ -180,7 +181,7 @@ func (e *Experiment) resolve() *Setup {
 		WireUp: e.Path.wire(up), WireDown: e.Path.wire(down),
 		CongestionControls: e.congestionControls(),
 		RecordTCP:          d.machines(e.Record.TCP), RecordPackets: d.machines(e.Record.Packets),
-		RecordInterval: e.Record.Interval,
+		RecordInterval: e.Record.Interval, RecordRadio: e.Record.Radio,
 	}
 	for _, t := range e.Terminals {
 		for _, name := range d.groups[t.Name] {

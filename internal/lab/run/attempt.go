@@ -67,7 +67,7 @@ func newAttempt(
 	a.congestion = &congestionPart{setup: s}
 	a.machines = &machines{setup: s, dir: dir, cell: a.cell, congestion: a.congestion}
 	a.traffic = &traffic{setup: s, dir: dir, seed: run.Seed, congestion: a.congestion, machines: a.machines}
-	a.tcp = &tcpRecorder{dir: dir, tool: c.tool, record: s.RecordTCP, machines: a.machines}
+	a.tcp = &tcpRecorder{dir: dir, tool: c.tool, record: s.RecordTCP, radio: s.RecordRadio, machines: a.machines}
 	a.guestTCP = &guestRecorder{dir: dir, tool: c.tool, record: s.RecordTCP, machines: a.machines}
 	a.packets = &packetRecorder{dir: dir, record: s.RecordPackets, machines: a.machines}
 	a.log = &logRecorder{dir: dir}

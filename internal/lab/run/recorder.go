@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/kernel/sockets/filter"
+	"airtide/internal/lab/cellradio"
 	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
@@ -26,6 +27,7 @@ import (
 type tcpRecorder struct {
 	dir, tool string
 	record    plan.Names // of machines
+	radio     bool       // with the data of the terminals' radios
 	machines  *machines
 
 	recorded []string
@@ -58,8 +60,12 @@ func (r *tcpRecorder) Start(ctx context.Context) error {
 		defer close(done)
 		r.result, r.err = record.Run(ctx, record.Options{
 			Path: filepath.Join(r.dir, recordingFile), Tool: r.tool,
-			Observe: source.Options{Source: source.Auto, Filter: f, AllNamespaces: true},
-			Begun:   func() { close(begun) },
+			Observe: source.Options{
+				Source: source.Auto, Filter: f, AllNamespaces: true, Radio: r.radio, OtherRadios: func() (source.Radios, error) {
+					return cellradio.Of("lab", r.machines.cell.cell), nil
+				},
+			},
+			Begun: func() { close(begun) },
 		})
 	}()
 	select {

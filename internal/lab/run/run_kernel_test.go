@@ -18,6 +18,8 @@ import (
 
 	"airtide/internal/kernel/congestion"
 	"airtide/internal/lab/result"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
 	"airtide/test/need"
 )
 
@@ -149,6 +151,33 @@ func check(t *testing.T, dir string, r *result.Result) {
 			t.Errorf("%s is missing or has less than 1000 bytes: %v", name, err)
 		}
 	}
+	recording, err := trace.Open(filepath.Join(dir, "tcp.atr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer recording.Close()
+	var seen radioCount
+	if err := recording.Scan(t.Context(), trace.ScanOptions{}, &seen); err != nil {
+		t.Fatal(err)
+	}
+	if seen.stations < 20 || seen.sent == 0 {
+		t.Errorf("the recording has %d records of radios, and %d packets on the air", seen.stations, seen.sent)
+	}
+}
+
+// radioCount counts the records of links, and the packets that they sent.
+type radioCount struct {
+	tcp.Discard
+	stations int
+	sent     int64
+}
+
+func (c *radioCount) Radio(r *tcp.Radio) error {
+	if r.Kind == tcp.RadioStation {
+		c.stations++
+		c.sent = max(c.sent, r.Values[tcp.RadioTxPackets])
+	}
+	return nil
 }
 
 func TestADeviceThatRefusesIsLocalCongestion(t *testing.T) {

@@ -37,7 +37,7 @@ path: {rate: 100 Mbit/s, rtt: 4 ms}
 flows:
   upload: {from: terminals, to: server, protocol: tcp}
   echo: {from: sta1, to: server, protocol: ping}
-record: {tcp: terminals, packets: [server]}
+record: {tcp: terminals, radio: true, packets: [server]}
 measure:
   goodput: {quantity: goodput, take: each}
   total: {quantity: goodput, take: sum}

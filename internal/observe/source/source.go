@@ -65,8 +65,8 @@ type Options struct {
 	With bpf.With
 	// Radio also observes the host's radios by nl80211, with either source.
 	Radio bool
-	// OtherRadios opens radios that are observed beside those of the host, with Radio; nil for none.
-	// It returns nil if there are none now.
+	// OtherRadios opens radios that Radio also observes, beside those of the host; nil for none. It
+	// returns nil if there are none now.
 	OtherRadios func() (Radios, error)
 }
 

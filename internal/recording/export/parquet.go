@@ -10,8 +10,8 @@ import (
 )
 
 // parquetTables writes the tables. An unwanted table has no output. Events, flows and records about
-// radios are few, so they go row by row through the library's reflection. Samples go column by column
-// (parquet_samples.go).
+// radios are few, so they go row by row through the library's reflection. Samples go column by
+// column (parquet_samples.go).
 type parquetTables struct {
 	meta    *Meta
 	flows   flowTable

@@ -38,7 +38,7 @@ type Observer struct {
 	carried  *tcp.Batch // last samples, which begin the next window
 	maxGroup int
 	newest   tcp.FlowID
-	// interfaces are the last records of the radios' interfaces, by name, which begin the next window.
+	// interfaces are the last records of the radios' interfaces by name, for the next window.
 	interfaces map[string]tcp.Radio
 }
 
