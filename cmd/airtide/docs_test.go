@@ -210,6 +210,7 @@ var shownElsewhere = map[string]string{
 	"lab compare":                  "needs two results: lab_test.go",
 	"monitor --metrics":            "does not end by itself: publish_kernel_test.go",
 	"monitor --otlp":               "needs a collector: publish_kernel_test.go",
+	"record -o call.atr --with":    "takes 30 s: record_wifi_guest_test.go",
 	"record -o upload.atr --with":  "takes 30 s: with_kernel_test.go",
 	"record -o upload.atr -- curl": "needs a web server and a file",
 	"share run":                    "needs a terminal's interface: share_kernel_test.go",

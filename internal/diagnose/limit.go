@@ -95,7 +95,9 @@ var limitTable = [numLimits]limitInfo{
 	AckBacklog: {
 		"ACK backlog", "Acknowledgements wait on their way back: the way of the data has room.",
 	},
-	RadioLimit: {"radio", "The radio limits: its rate fell, it repeats or loses frames, it is away, or others hold it up."},
+	RadioLimit: {
+		"radio", "The radio limits: its rate fell, it repeats or loses frames, it is away, or others hold it up.",
+	},
 }
 
 func (l Limit) String() string {

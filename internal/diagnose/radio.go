@@ -62,7 +62,8 @@ func (r *Radio) String() string {
 	if r.SignalDbm != 0 {
 		fmt.Fprintf(&b, ", signal %.0f dBm", r.SignalDbm)
 	}
-	fmt.Fprintf(&b, "; %s sent, %s, %d failed", units.Count(r.TxPackets, "packet"), retriesText(r.TxRetries), r.TxFailed)
+	fmt.Fprintf(&b, "; %s sent, %s, %d failed", units.Count(r.TxPackets, "packet"), retriesText(r.TxRetries),
+		r.TxFailed)
 	if r.Busy >= 0 {
 		fmt.Fprintf(&b, "; channel busy %s", units.Percent(r.Busy))
 	}
@@ -145,8 +146,8 @@ type radioBin struct {
 }
 
 const (
-	// maxRadioBins is the greatest number of bins of an interface. If there are more, neighbours are
-	// merged.
+	// maxRadioBins is the greatest number of bins of an interface. If there are more, neighbours
+	// are merged.
 	maxRadioBins = 8192
 	// maxLinks bounds the interfaces.
 	maxLinks = 64

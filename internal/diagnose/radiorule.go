@@ -141,8 +141,8 @@ func radioPauses(p *phase) *match {
 		return nil
 	}
 	return verdict(RadioLimit, share > 2*stalledShare && explained > 0.8).
-		because("scan_start, disconnect, roam", "during scans or without an access point the transfer paused for %s of "+
-			"the time: %s of all pauses", units.Percent(share), units.Percent(explained))
+		because("scan_start, disconnect, roam", "during scans or without an access point the transfer paused "+
+			"for %s of the time: %s of all pauses", units.Percent(share), units.Percent(explained))
 }
 
 // radioLink recognises a radio that is slower than it could be: its rate fell, it repeats, it gives
@@ -199,8 +199,8 @@ func (p *phase) nextRadio() string {
 		best = v.bestRx.Greatest
 	}
 	if usual > 0 && usual < fallenRate*best {
-		return fmt.Sprintf("Improve the radio's link (distance, channel, antenna): at its best PHY rate of %s instead of "+
-			"%s it sends a packet in %s of the time, and carries more than the %s of now.", rate(best), rate(usual),
+		return fmt.Sprintf("Improve the radio's link (distance, channel, antenna): at its best PHY rate of %s "+
+			"instead of %s it sends a packet in %s of the time, and carries more than the %s of now.", rate(best), rate(usual),
 			units.Percent(usual/best), rate(now))
 	}
 	return "Look at the radio: its signal, its channel and its neighbours, and who asks for scans."
@@ -241,7 +241,8 @@ func (r *RadioLosses) String() string {
 	const elsewhere = "they were lost behind the radio or in a queue, or not lost"
 	switch {
 	case r.Failed > 0 && float64(r.Failed) >= failedShare*float64(r.Retransmitted):
-		return fmt.Sprintf("TCP sent %s again, and %s gave up about as many: they were lost on the air (%s)", sent, name, of)
+		return fmt.Sprintf("TCP sent %s again, and %s gave up about as many: they were lost on the air (%s)", sent,
+			name, of)
 	case r.Failed > 0:
 		return fmt.Sprintf("TCP sent %s again, and %s gave up fewer: most were lost elsewhere (%s)", sent, name, of)
 	case r.Retries == 0:
@@ -249,6 +250,6 @@ func (r *RadioLosses) String() string {
 	case float64(r.Retries) <= barelyRetry*float64(r.Packets):
 		return fmt.Sprintf("TCP sent %s again while %s had hardly any retries: %s (%s)", sent, name, elsewhere, of)
 	}
-	return fmt.Sprintf("TCP sent %s again, and %s gave up none, as its own retries repaired the losses on the air: %s (%s)",
-		sent, name, elsewhere, of)
+	return fmt.Sprintf("TCP sent %s again, and %s gave up none, as its own retries repaired the losses on the air: "+
+		"%s (%s)", sent, name, elsewhere, of)
 }

@@ -9,40 +9,26 @@ import (
 // RadioKind is the kind of a record about a Wi-Fi radio. Recordings contain the names.
 type RadioKind uint8
 
-// The kinds of records about radios. radioKinds describes each.
+// The kinds of records about radios. docs/reference/radio.md describes each.
 const (
-	RadioNone RadioKind = iota
-	RadioInterface
-	RadioStation
-	RadioTID
-	RadioChannel
-	RadioScanStart
-	RadioScanEnd
+	RadioNone      RadioKind = iota // of a newer version
+	RadioInterface                  // an interface: its addresses, network and channel
+	RadioStation                    // counters and rates of the link to a station
+	RadioTID                        // counters of one traffic identifier of that link
+	RadioChannel                    // times of the channel in use
+	RadioScanStart                  // the first of the events
+	RadioScanEnd                    // also of a scan that was aborted
 	RadioConnect
 	RadioDisconnect
 	RadioRoam
 	RadioChannelSwitch
-	numRadioKinds
 )
 
-var radioKinds = [numRadioKinds]Word{
-	RadioNone:          {"none", "a kind that this version does not know"},
-	RadioInterface:     {"interface", "an interface: its addresses, network and channel, at the start and when they change"},
-	RadioStation:       {"station", "counters and rates of the link to a station: the access point, or one of its clients"},
-	RadioTID:           {"tid", "counters of one traffic identifier of that link"},
-	RadioChannel:       {"channel", "times of the channel in use since an arbitrary moment"},
-	RadioScanStart:     {"scan_start", "a scan began: the radio leaves its channel at times"},
-	RadioScanEnd:       {"scan_end", "the scan is over, or was aborted"},
-	RadioConnect:       {"connect", "the interface joined an access point"},
-	RadioDisconnect:    {"disconnect", "the interface left its access point, or lost it"},
-	RadioRoam:          {"roam", "the interface went over to another access point"},
-	RadioChannelSwitch: {"channel_switch", "the access point went to another channel"},
+var radioKindNames = []string{
+	RadioNone: "none", RadioInterface: "interface", RadioStation: "station", RadioTID: "tid",
+	RadioChannel: "channel", RadioScanStart: "scan_start", RadioScanEnd: "scan_end", RadioConnect: "connect",
+	RadioDisconnect: "disconnect", RadioRoam: "roam", RadioChannelSwitch: "channel_switch",
 }
-
-var radioKindNames = names(radioKinds[:])
-
-// RadioKinds describes the kinds of records about radios in their order.
-func RadioKinds() []Word { return radioKinds[RadioInterface:] }
 
 func (k RadioKind) String() string { return nameOf(radioKindNames, int(k), "radio") }
 

@@ -61,9 +61,7 @@ func (r *tcpRecorder) Start(ctx context.Context) error {
 		r.result, r.err = record.Run(ctx, record.Options{
 			Path: filepath.Join(r.dir, recordingFile), Tool: r.tool,
 			Observe: source.Options{
-				Source: source.Auto, Filter: f, AllNamespaces: true, Radio: r.radio, OtherRadios: func() (source.Radios, error) {
-					return cellradio.Of("lab", r.machines.cell.cell), nil
-				},
+				Source: source.Auto, Filter: f, AllNamespaces: true, Radio: r.radio, OtherRadios: r.radios,
 			},
 			Begun: func() { close(begun) },
 		})
@@ -82,6 +80,11 @@ func (r *tcpRecorder) Start(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// radios are those of the run's cell.
+func (r *tcpRecorder) radios() (source.Radios, error) {
+	return cellradio.Of("lab", r.machines.cell.cell), nil
 }
 
 // Stop returns when the recording is on disk.

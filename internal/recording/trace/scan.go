@@ -19,8 +19,8 @@ type ScanOptions struct {
 	Fields []tcp.Field
 	// Flows are the flows to deliver; nil means all. Records about radios come in any case.
 	Flows []tcp.FlowID
-	// FromNs and ToNs bound the times of samples, events and records about radios; ToNs is exclusive,
-	// and 0 means without bound.
+	// FromNs and ToNs bound the times of samples, events and records about radios. ToNs is
+	// exclusive; 0 means without bound.
 	FromNs, ToNs int64
 	// MaxFlows ends the scan with a ManyFlowsError before it delivers more flows; 0 means without
 	// limit.
