@@ -200,8 +200,8 @@ func (p *phase) nextRadio() string {
 	}
 	if usual > 0 && usual < fallenRate*best {
 		return fmt.Sprintf("Improve the radio's link (distance, channel, antenna): at its best PHY rate of %s "+
-			"instead of %s it sends a packet in %s of the time, and carries more than the %s of now.", rate(best), rate(usual),
-			units.Percent(usual/best), rate(now))
+			"instead of %s it sends a packet in %s of the time, and carries more than the %s of now.", rate(best),
+			rate(usual), units.Percent(usual/best), rate(now))
 	}
 	return "Look at the radio: its signal, its channel and its neighbours, and who asks for scans."
 }

@@ -17,7 +17,7 @@ func TestTerminalsBecomeRecordsOfRadios(t *testing.T) {
 		Status: &cell.Status{TimeNs: 3e9, Terminals: []cell.TerminalStatus{
 			{
 				Name: "phone", PHYRateBps: 65e6,
-				Up:   cell.RadioCounts{AirtimeNs: 1e9, DeliveredPackets: 90, GivenUp: 10, Retries: 70, DeliveredBytes: 9e4},
+				Up:   cell.RadioCounts{AirtimeNs: 1e9, DeliveredPackets: 90, GivenUp: 10, Retries: 70},
 				Down: cell.RadioCounts{AirtimeNs: 5e8, DeliveredPackets: 40},
 			},
 			{Name: "desk", Ethernet: true},
