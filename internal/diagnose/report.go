@@ -112,7 +112,7 @@ func (e *Engine) doubts() []string {
 	return list
 }
 
-// essential are the fields that every sample for an ACK has, and on which rules of most limits rest.
+// essential are the fields that every sample for an ACK has. Most rules rest on them.
 var essential = [...]tcp.Field{
 	tcp.AckedBytes, tcp.SentBytes, tcp.WrittenBytes, tcp.SendWindowBytes, tcp.SendMemoryBytes, tcp.DeviceQueueBytes,
 	tcp.PacingRateBps, tcp.BusyUs, tcp.RetransmitsPackets,

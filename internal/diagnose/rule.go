@@ -399,7 +399,8 @@ func noQueue(p *phase) *match {
 			because("cwnd_packets", "the window varied by %s between them", units.Percent(p.cutSpread())).
 			because("retransmits_packets", "%.1f packets were sent again for each of them", p.lostAtOnce()))
 	}
-	agree := p.timeouts == 0 && p.cuts > leastCuts && rank < 0.65 && p.cutSpread() > 2*evenCuts && p.lostAtOnce() < fewLost
+	agree := p.timeouts == 0 && p.cuts > leastCuts && rank < 0.65 && p.cutSpread() > 2*evenCuts &&
+		p.lostAtOnce() < fewLost
 	return flat(verdict(RandomLoss, agree).
 		because("cwnd_packets", "the window varied by %s between the reductions", units.Percent(p.cutSpread())).
 		because("retransmits_packets", "%d packets of %d were sent again, and the window was reduced %s", p.retrans,

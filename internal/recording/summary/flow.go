@@ -41,8 +41,8 @@ func (c *counter) total(inherited bool) *int64 {
 	return &n
 }
 
-// uncounted follows the retransmissions that the counters of the samples lack: those behind the last
-// sample, and before the first one if the connection was open before.
+// uncounted follows the retransmissions that the counters of the samples lack: those behind the
+// last sample, and before the first one if the connection was open before.
 type uncounted struct {
 	before resent
 	behind []resent // the sample behind them is to come

@@ -308,7 +308,7 @@ func TestCausesAddUp(t *testing.T) {
 	is(t, "causes", s.only().Retransmissions.Causes, Causes{Fast: 6, WithoutEvent: 4})
 }
 
-// The counters of a flow that was open before begin at its first sample, and all end at the last one.
+// The counters of a flow that was open before begin at its first sample, and all end at the last.
 func TestRetransmissionsOutsideOfTheSamplesCount(t *testing.T) {
 	s := newScene(t, Options{})
 	s.open(1, func(f *tcp.Flow) { f.Inherited = true })

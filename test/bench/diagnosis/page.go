@@ -43,8 +43,8 @@ func percent(part, of int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(of))
 }
 
-// fresh reports whether a seed was looked at once, with the present rules. The first fresh seed rises
-// with each change of a rule.
+// fresh reports whether a seed was looked at once, with the present rules. The first fresh seed
+// rises with each change of a rule.
 func fresh(seed uint64) bool { return seed >= 32 }
 
 // known reports whether the rules were made with a seed in view.

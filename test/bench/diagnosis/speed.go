@@ -57,7 +57,8 @@ func speed(ctx context.Context, folder string) error {
 	}
 	text := fmt.Sprintf("\n## Speed\n\n\"-speed\" measured once, on a virtual machine that others used, too.\n\n"+
 		"| measure | value | target |\n|---|---|---|\n"+
-		"| `diagnose` on %d million samples of %d connections, GOMAXPROCS=1 | %.1f s, %.1f s of processor time | 5 s |\n"+
+		"| `diagnose` on %d million samples of %d connections, GOMAXPROCS=1 "+
+		"| %.1f s, %.1f s of processor time | 5 s |\n"+
 		"| first answer of `diagnose --live` with a connection, from its start | %.1f s | 3 s |\n",
 		speedSamples/1_000_000, speedFlows, took.Seconds(), used.Seconds(), first.Seconds())
 	fmt.Print(text)
