@@ -8,34 +8,6 @@ import (
 	"airtide/internal/share/allocate"
 )
 
-// TestOnALongPathWindowsGrowInBurstsThatAreNoWire's queue: what they make for is a part of the
-// round trip.
-func TestOnALongPathWindowsGrowInBurstsThatAreNoWire(t *testing.T) {
-	for _, c := range []struct {
-		base, delay time.Duration
-		wire        bool
-	}{
-		{2 * time.Millisecond, 20 * time.Millisecond, true},
-		{200 * time.Millisecond, 20 * time.Millisecond, false},
-		{200 * time.Millisecond, 100 * time.Millisecond, true},
-	} {
-		k := NewShareController(Options{})
-		// The first one's window grows.
-		all := greedyAt([]float64{599e6, 338e6, 52e6, 52e6}, []float64{20e6, 50e6, 9e6, 9e6}, c.base, c.base+c.delay)
-		wire := false
-		for now := time.Duration(0); now < 10*time.Second; now += 100 * time.Millisecond {
-			d, err := k.Step(now, 0, all)
-			if err != nil {
-				t.Fatal(err)
-			}
-			wire = wire || !math.IsInf(d.Capacity, 1)
-		}
-		if wire != c.wire {
-			t.Errorf("queues of %s on a path of %s: a wire is found %t, want %t", c.delay, c.base, wire, c.wire)
-		}
-	}
-}
-
 // TestNoWireIsFoundByOldReports: sixteen begin together, and the rates of others are known late.
 // With queues it looks as if a wire limited.
 func TestNoWireIsFoundByOldReports(t *testing.T) {

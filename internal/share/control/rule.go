@@ -13,7 +13,6 @@ type Rule string
 const (
 	ForeignWindow     Rule = "foreign-window"     // R1: windows beside foreign queues grow to an RTT
 	WireDelay         Rule = "wire-delay"         // R2: no wire is accepted just after standalone rates changed
-	QueueFloor        Rule = "queue-floor"        // R3: queues below an eighth of the base RTT do not count
 	StartGate         Rule = "start-gate"         // R4: nothing is concluded while this terminal starts
 	UnlikeQueue       Rule = "unlike-queue"       // R5: a longer queue target if shares are unlike
 	WholeAMPDUs       Rule = "whole-ampdus"       // R5: windows of like terminals are whole A-MPDUs
@@ -29,8 +28,8 @@ const (
 
 // Rules lists all rules that can be switched off.
 var Rules = []Rule{
-	ForeignWindow, WireDelay, QueueFloor, StartGate, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm,
-	ForeignReports, IdleGreedy, WireRefutation, WindowCorrection, ReleaseComparison,
+	ForeignWindow, WireDelay, StartGate, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm, ForeignReports,
+	IdleGreedy, WireRefutation, WindowCorrection, ReleaseComparison,
 }
 
 // ParseRules reads names of rules, separated by commas. An empty text means no rule.

@@ -73,9 +73,6 @@ const (
 	// minQueueDivisor: without aggregation the queue target is at least the base RTT divided by it,
 	// because windows on a long path are never quite used.
 	minQueueDivisor = 8
-	// growthQueueDivisor: a delay below the base RTT divided by it is no standing queue, because
-	// windows on a long path grow in bursts for seconds.
-	growthQueueDivisor = 8
 
 	// LeastWindow is the smallest window of a flow, in packets. With one packet a flow would wait
 	// for the delayed ACK each time. A greater minimum gives a slow radio more airtime than its
@@ -244,17 +241,13 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 	}, nil
 }
 
-// queueThreshold returns the delay from which on queues count: half of the queue target, and an
-// eighth of the base RTT, since windows on a long path grow in bursts. No delay counts while the
-// terminal starts.
+// queueThreshold returns the delay from which on queues count: half of the queue target. No delay
+// counts while the terminal starts.
 func (c *ShareController) queueThreshold(s cellState, starts bool) time.Duration {
 	if starts {
 		return math.MaxInt64
 	}
-	if c.options.off(QueueFloor) {
-		return s.contentionFloor(c.queue) / 2
-	}
-	return max(s.contentionFloor(c.queue)/2, s.base/growthQueueDivisor)
+	return s.contentionFloor(c.queue) / 2
 }
 
 // queuedPackets returns how many packets the terminal with the greatest share may have waiting.

@@ -77,10 +77,12 @@ to 4 flows each, up, down or mixed, and lose up to 30 %% of the reports.
 
 Total is the total goodput with agents as a part of the total without. If the total of the
 proportionally fair optimum is below 1, too, the default starves slow terminals: then no fair
-allocation can keep the default's total. Index is Jain's index of the rates of terminals with agents
-as parts of the proportionally fair optimum; airtime index is Jain's index of the airtimes that
-these rates need, which the optimum does not make equal if the wire limits. RTT is the greatest 95th
-percentile among terminals with agents as a part of that without.
+allocation can keep the default's total. The fair bound is the lower one of the default's total and
+the optimum times the airtime that the default uses, since the optimum knows no contention. Index is
+Jain's index of the rates of terminals with agents as parts of the proportionally fair optimum;
+airtime index is Jain's index of the airtimes that these rates need, which the optimum does not make
+equal if the wire limits. RTT is the greatest 95th percentile among terminals with agents as a part
+of that without. It can be halved where base RTTs are at most 0.4 of that without.
 [random-cells-tcp.md](random-cells-tcp.md) has some of these cells with real TCP.
 
 `, len(outcomes), int(measureFrom.Seconds()), int(measureTo.Seconds()))
@@ -105,6 +107,12 @@ func airtime(o *outcome) float64 { return o.airtime }
 // possible reports whether the optimum has the total of the default.
 func possible(o *outcome) bool { return o.optimal >= 1 }
 
+// keepsBound reports whether the total is 0.97 of the fair bound.
+func keepsBound(o *outcome) bool { return o.total >= 0.97*min(1, o.optimal*min(1, o.used)) }
+
+// mayHalve reports whether RTTs can be halved: base RTTs leave room for a queue.
+func mayHalve(o *outcome) bool { return o.leastRTT <= 0.4 }
+
 var rows = []row{
 	{"cells", func(cells []*outcome) string { return strconv.Itoa(len(cells)) }},
 	{"total, median", median(2, total)},
@@ -114,6 +122,7 @@ var rows = []row{
 	{"optimum >= 1", part(all, possible)},
 	{"total >= 1, of cells with optimum >= 1", part(possible, func(o *outcome) bool { return o.total >= 1 })},
 	{"total >= 0.97, of cells with optimum >= 1", part(possible, func(o *outcome) bool { return o.total >= 0.97 })},
+	{"total >= 0.97 of the fair bound", part(all, keepsBound)},
 	{"index, median", median(3, index)},
 	{"index, median by default", median(3, func(o *outcome) float64 { return o.defaultIndex })},
 	{"index >= 0.95", part(all, func(o *outcome) bool { return o.index >= 0.95 })},
@@ -124,6 +133,7 @@ var rows = []row{
 	{"airtime index >= 0.90", part(all, func(o *outcome) bool { return o.airtime >= 0.9 })},
 	{"RTT, median", median(2, func(o *outcome) float64 { return o.rtt })},
 	{"RTT <= 1/2", part(all, func(o *outcome) bool { return o.rtt <= 0.5 })},
+	{"RTT <= 1/2, of cells where it can be", part(mayHalve, func(o *outcome) bool { return o.rtt <= 0.5 })},
 }
 
 // table has a row for each measure and a column for each group.
