@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The connections of one process of a crowd: those that last and send every second, and the new ones
-// of a second. Both ends of the lasting ones are open files, of which a process has 20,000 or less.
+// The connections of one process of a crowd: those that last and send every second, and the new
+// ones of a second. Both ends of the lasting ones are open files, of which a process has 20,000 or
+// less.
 const (
 	crowdProcesses = 4
 	crowdLasting   = 20_000 / crowdProcesses

@@ -23,6 +23,8 @@ const (
 type bin struct {
 	fromNs, toNs int64
 	samples      int32
+	// turns counts data that came in after data had gone out.
+	turns int32
 	// ns is the time in each condition, as samples show it.
 	ns [numConditions]int64
 	// unseenBytes were acknowledged without a sample, in the time of condNone.
@@ -34,8 +36,6 @@ type bin struct {
 	ackedBytes, receivedBytes              int64
 	deliveredPackets, lostPackets, retrans int64
 	outOfOrder                             int64
-	// turns counts data that came in after data had gone out.
-	turns int32
 	// RTTs of single segments in µs.
 	rtt extremes
 	// Levels.
@@ -49,20 +49,20 @@ type bin struct {
 	fullSamples int32
 	// slowStart counts samples with a window below the threshold.
 	slowStart int32
+	// stalls counts the path's pauses that ended in this bin, and stallNs is their length.
+	stalls  int32
+	stallNs int64
 	// dataNs is the time between arrivals of data that are less than maxDataGap round trips apart.
 	dataNs int64
 	// gapNs is the time in which data came behind a gap.
 	gapNs int64
-	// stallNs is the length of the path's pauses that ended in this bin.
-	stallNs int64
-	stalls  int32
 	// recoverNs is the time in loss recovery.
 	recoverNs int64
 
 	// Events.
 	timeouts   int32
-	timeoutUs  int64 // sum of the RTOs that ran out
 	reductions int32 // of cwnd, other than by timeouts and local congestion
+	timeoutUs  int64 // sum of the RTOs that ran out
 	rankSum    float64
 	ranks      int32
 	// Congestion windows at reductions outside the first slow start: sum and sum of squares.

@@ -136,7 +136,7 @@ func MCS(s Standard, widthMHz, streams, index, guardNs int) (PHY, error) {
 	m := modulations[index]
 	coded := subcarriers * m.bits * streams
 	if s == Std11ac && (coded*m.numerator%m.denominator != 0 || vhtExcluded(widthMHz, streams, index)) {
-		return PHY{}, fmt.Errorf("802.11ac has no MCS %d at %d MHz with NSS %d (spatial streams)", index, widthMHz, streams)
+		return PHY{}, fmt.Errorf("802.11ac has no MCS %d at %d MHz with NSS %d", index, widthMHz, streams)
 	}
 	p := PHY{
 		Standard: s, WidthMHz: widthMHz, Streams: streams, Index: index, GuardNs: guardNs,

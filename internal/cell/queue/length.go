@@ -35,8 +35,8 @@ func (l *Length) Times(nowNs int64) Times {
 }
 
 // Times holds the time in nanoseconds that a length had each value. Its buckets are those of a
-// Histogram: exact below 32, and within 3.2 % above. It is small because each report of the engine's
-// status has a copy for each queue.
+// Histogram: exact below 32, and within 3.2 % above. It is small because each report of the
+// engine's status has a copy for each queue.
 type Times [timesBuckets]uint64
 
 // maxTimesOctave is the octave of 65,535 packets. A longer queue counts as one of that length.

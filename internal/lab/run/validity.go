@@ -32,7 +32,8 @@ func emulatorProblems(s *cell.Status, stolenPercent float64) (problems []string)
 			s.Engine.Slots))
 	}
 	if n := unreadPackets(s); n > 0 {
-		problems = append(problems, fmt.Sprintf("the emulator lost %s that it did not read in time", units.Count(n, "packet")))
+		lost := units.Count(n, "packet")
+		problems = append(problems, fmt.Sprintf("the emulator lost %s that it did not read in time", lost))
 	}
 	return problems
 }

@@ -50,8 +50,8 @@ func (c *canvas) clipped(area vg.Rectangle) draw.Canvas {
 	return draw.Canvas{Canvas: c.vg, Rectangle: area}
 }
 
-// write writes a line of text; at is on its baseline. Names in it can have any characters, and an SVG
-// file is often printed to a terminal.
+// write writes a line of text; at is on its baseline. Names in it can have any characters, and an
+// SVG file is often printed to a terminal.
 func (c *canvas) write(size font.Length, at vg.Point, align alignment, s string) {
 	s = units.Printable(s)
 	at.X -= vg.Length(align) * widthOf(size, s)

@@ -1,7 +1,7 @@
 // Command monitor measures the cost of observing TCP per ACK, side by side in one run: nothing,
-// airtide record with and without its parts on demand, bpftrace, perf record and ss, interleaved and
-// repeated, on real iperf3 traffic over a veth pair between two namespaces. It prints Markdown tables
-// for docs/results/performance.md. It needs root, and iperf3, bpftrace, perf and ss.
+// airtide record with and without its parts on demand, bpftrace, perf record and ss, interleaved
+// and repeated, on real iperf3 traffic over a veth pair between two namespaces. It prints Markdown
+// tables for docs/results/performance.md. It needs root, and iperf3, bpftrace, perf and ss.
 package main
 
 import (
