@@ -58,7 +58,7 @@ type agent struct {
 
 // reports holds the reports of the terminal and of its peers.
 type reports struct {
-	mutex    sync.Mutex // protects all fields, because datagrams arrive at any time
+	mu       sync.Mutex // protects all fields, because datagrams arrive at any time
 	receiver *message.Receiver
 	sender   *message.Sender
 	groups   link.Families // families of the last report
@@ -153,8 +153,8 @@ func (a *agent) inputs(nowNs int64) (in control.Inputs, counts [message.NumReaso
 		return in, counts, err
 	}
 	r := &a.reports
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	in.Silence, in.SilenceLimit = a.collectPeers(nowNs)
 	in.UnboundFlows = len(a.unbound)
 	in.MayReportEarly = r.sender.MaySendEarly()
@@ -324,18 +324,18 @@ func (a *agent) statusOf(counts [message.NumReasons]uint64) Status {
 
 // receive gives a datagram to the receiver.
 func (a *agent) receive(from netip.AddrPort, datagram []byte) {
-	a.reports.mutex.Lock()
-	defer a.reports.mutex.Unlock()
+	a.reports.mu.Lock()
+	defer a.reports.mu.Unlock()
 	a.reports.receiver.Take(netip.AddrPortFrom(from.Addr(), 0), datagram, clock.Now())
 }
 
 // sendReport sends a report if it is due. It returns the time until the next report.
 func (a *agent) sendReport(now int64) time.Duration {
 	r := &a.reports
-	r.mutex.Lock()
+	r.mu.Lock()
 	due := r.sender.DueNs(now)
 	if due > now {
-		r.mutex.Unlock()
+		r.mu.Unlock()
 		return time.Duration(due - now)
 	}
 	err := a.seal(a.out.Report, a.out.Probe, now)
@@ -343,7 +343,7 @@ func (a *agent) sendReport(now int64) time.Duration {
 	r.groups = familiesToReachAll(a.link.Groups(), four, six)
 	r.receiver.SetLink(a.reportLink())
 	next := r.sender.DueNs(now)
-	r.mutex.Unlock()
+	r.mu.Unlock()
 	if err == nil {
 		err = a.link.Send(r.datagram, r.groups)
 	}
@@ -366,9 +366,9 @@ func (a *agent) seal(report message.Report, announced probe.Proposal, now int64)
 func (a *agent) sendLeaving() {
 	report := a.out.Report
 	report.State = message.Leaving
-	a.reports.mutex.Lock()
+	a.reports.mu.Lock()
 	err := a.seal(report, probe.Proposal{}, clock.Now())
-	a.reports.mutex.Unlock()
+	a.reports.mu.Unlock()
 	if err == nil {
 		_ = a.link.Send(a.reports.datagram, a.reports.groups)
 	}

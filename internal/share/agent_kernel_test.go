@@ -28,21 +28,21 @@ type running struct {
 	stop  context.CancelFunc
 	ended chan error
 
-	mutex  sync.Mutex
+	mu     sync.Mutex
 	status Status
 	solos  int // steps in rate probes with bounded windows
 	lifted int // steps without bounds
 }
 
 func (r *running) lifts() int {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.lifted
 }
 
 func (r *running) now() Status {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.status
 }
 
@@ -80,8 +80,8 @@ func runAsTold(t *testing.T, h *testnet.Host, c Config) *running {
 		c.Link.Interface = "eth0"
 	}
 	c.Step = func(s Status) {
-		r.mutex.Lock()
-		defer r.mutex.Unlock()
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		s.Windows = slices.Clone(s.Windows)
 		r.status = s
 		if !s.Bounded {
@@ -289,8 +289,8 @@ func TestAnUnknownStandaloneRateIsProbed(t *testing.T) {
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares})
 	run(t, n.Server, Config{Key: key, Policy: control.Observe})
 	testnet.Eventually(t, longEnough, "a turn", func() bool {
-		a.mutex.Lock()
-		defer a.mutex.Unlock()
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		return a.solos > 0
 	})
 	testnet.Eventually(t, longEnough, "what the terminal reaches alone", func() bool {

@@ -21,7 +21,7 @@ type child struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
 
-	mutex  sync.Mutex
+	mu     sync.Mutex
 	status Status
 	steps  int
 	said   []byte // output on standard error
@@ -52,16 +52,16 @@ func runChild(t *testing.T, h *testnet.Host, o order, attributes *syscall.SysPro
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			var s Status
 			if json.Unmarshal(lines.Bytes(), &s) == nil {
-				c.mutex.Lock()
+				c.mu.Lock()
 				c.status = s
 				c.steps++
-				c.mutex.Unlock()
+				c.mu.Unlock()
 			}
 		}
 		said, _ := io.ReadAll(fail)
-		c.mutex.Lock()
+		c.mu.Lock()
 		c.said = said
-		c.mutex.Unlock()
+		c.mu.Unlock()
 		_ = c.cmd.Wait()
 	}()
 	t.Cleanup(func() {
@@ -72,8 +72,8 @@ func runChild(t *testing.T, h *testnet.Host, o order, attributes *syscall.SysPro
 }
 
 func (c *child) now() Status {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.status
 }
 

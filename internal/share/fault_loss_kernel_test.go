@@ -22,7 +22,7 @@ type badWay struct {
 	in     *net.UDPConn
 	hub    netip.AddrPort
 	loss   float64
-	mutex  sync.Mutex
+	mu     sync.Mutex
 	random *rand.Rand
 	out    map[netip.AddrPort]*net.UDPConn // key: terminal
 	passed [3]int                          // lost, late, twice
@@ -49,8 +49,8 @@ func openBadWay(t *testing.T, h *testnet.Host, port uint16, hub netip.AddrPort, 
 	t.Cleanup(func() {
 		w.in.Close()
 		<-ended
-		w.mutex.Lock()
-		defer w.mutex.Unlock()
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		for _, c := range w.out {
 			c.Close()
 		}
@@ -73,8 +73,8 @@ func openBadWay(t *testing.T, h *testnet.Host, port uint16, hub netip.AddrPort, 
 
 // towards returns the socket of a terminal to the hub, and forwards the hub's answers.
 func (w *badWay) towards(t *testing.T, h *testnet.Host, terminal netip.AddrPort) *net.UDPConn {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if c := w.out[terminal]; c != nil {
 		return c
 	}
@@ -104,7 +104,7 @@ func (w *badWay) towards(t *testing.T, h *testnet.Host, terminal netip.AddrPort)
 
 // pass forwards a datagram: not at all, late, or twice by chance.
 func (w *badWay) pass(loss float64, datagram []byte, send func([]byte)) {
-	w.mutex.Lock()
+	w.mu.Lock()
 	lost := w.random.Float64() < loss
 	late := w.random.Float64() < latePart
 	twice := w.random.Float64() < twicePart
@@ -113,7 +113,7 @@ func (w *badWay) pass(loss float64, datagram []byte, send func([]byte)) {
 			w.passed[i]++
 		}
 	}
-	w.mutex.Unlock()
+	w.mu.Unlock()
 	if lost {
 		return
 	}
@@ -151,9 +151,9 @@ func TestAgentsShareDespiteLoss(t *testing.T) {
 			met++
 		}
 	}
-	way.mutex.Lock()
+	way.mu.Lock()
 	passed := way.passed
-	way.mutex.Unlock()
+	way.mu.Unlock()
 	t.Logf("%d lost, %d late, %d twice; held %d of %d times, met %d; %v",
 		passed[0], passed[1], passed[2], held, looks, met, a.now().Datagrams)
 	if passed[0] < 10 || passed[1] < 5 || passed[2] < 5 {

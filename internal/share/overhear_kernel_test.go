@@ -25,13 +25,13 @@ type crossing struct {
 
 // overheard collects the datagrams on an interface.
 type overheard struct {
-	mutex sync.Mutex
-	all   []crossing
+	mu  sync.Mutex
+	all []crossing
 }
 
 func (o *overheard) take() (all []crossing) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	all = o.all
 	o.all = nil
 	return all
@@ -71,9 +71,9 @@ func overhear(t *testing.T, h *testnet.Host) *overheard {
 				continue
 			}
 			if c, ok := crossingOf(packet[:n]); ok {
-				o.mutex.Lock()
+				o.mu.Lock()
 				o.all = append(o.all, c)
-				o.mutex.Unlock()
+				o.mu.Unlock()
 			}
 		}
 	}()

@@ -43,14 +43,14 @@ const (
 
 // frameWriter writes frames of several goroutines.
 type frameWriter struct {
-	mutex sync.Mutex
-	to    io.Writer
-	buf   []byte
+	mu  sync.Mutex
+	to  io.Writer
+	buf []byte
 }
 
 func (w *frameWriter) write(k kind, number uint32, body []byte) error {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.buf = append(w.buf[:0], byte(k))
 	w.buf = binary.BigEndian.AppendUint32(w.buf, number)
 	w.buf = binary.BigEndian.AppendUint32(w.buf, uint32(len(body)))

@@ -27,7 +27,7 @@ type Guest struct {
 	qemu *qemu
 	to   *frameWriter
 
-	mutex  sync.Mutex
+	mu     sync.Mutex
 	number uint32
 	asked  map[uint32]*request // nil once the guest has ended
 	why    error
@@ -142,13 +142,13 @@ func (g *Guest) listen(from io.Reader) {
 			g.lost(err)
 			return
 		}
-		g.mutex.Lock()
+		g.mu.Lock()
 		r := g.asked[f.number]
-		g.mutex.Unlock()
+		g.mu.Unlock()
 		if r != nil && r.answer(f) {
-			g.mutex.Lock()
+			g.mu.Lock()
 			delete(g.asked, f.number)
-			g.mutex.Unlock()
+			g.mu.Unlock()
 			close(r.done)
 		}
 	}
@@ -176,20 +176,20 @@ func (r *request) answer(f frame) bool {
 
 // lost ends all open requests, because the guest has ended or sent an invalid message.
 func (g *Guest) lost(err error) {
-	g.mutex.Lock()
+	g.mu.Lock()
 	asked := g.asked
 	g.asked = nil
 	closing := g.why != nil
-	g.mutex.Unlock()
+	g.mu.Unlock()
 	if !closing {
 		_ = g.qemu.command.Process.Kill()
 		why := g.qemu.why()
 		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) {
 			why = fmt.Errorf("%w (%w)", why, err)
 		}
-		g.mutex.Lock()
+		g.mu.Lock()
 		g.why = why
-		g.mutex.Unlock()
+		g.mu.Unlock()
 	}
 	for _, r := range asked {
 		r.err = g.ended()
@@ -198,8 +198,8 @@ func (g *Guest) lost(err error) {
 }
 
 func (g *Guest) ended() error {
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	return g.why
 }
 
@@ -210,16 +210,16 @@ func (g *Guest) ask(k kind, body any, stdout, stderr io.Writer) (*request, uint3
 		return nil, 0, err
 	}
 	r := &request{stdout: stdout, stderr: stderr, started: make(chan struct{}), done: make(chan struct{})}
-	g.mutex.Lock()
+	g.mu.Lock()
 	if g.asked == nil || g.why != nil {
-		g.mutex.Unlock()
+		g.mu.Unlock()
 		<-g.qemu.ended
 		return nil, 0, g.ended()
 	}
 	g.number++
 	number := g.number
 	g.asked[number] = r
-	g.mutex.Unlock()
+	g.mu.Unlock()
 	if err := g.to.write(k, number, text); err != nil {
 		return nil, 0, fmt.Errorf("speaking to the virtual machine: %w", err)
 	}
@@ -316,10 +316,10 @@ func (g *Guest) Err() error { return g.qemu.why() }
 
 // Close ends the guest at once. A guest has no data to save.
 func (g *Guest) Close() {
-	g.mutex.Lock()
+	g.mu.Lock()
 	if g.why == nil {
 		g.why = errors.New("the virtual machine was ended")
 	}
-	g.mutex.Unlock()
+	g.mu.Unlock()
 	g.qemu.kill()
 }

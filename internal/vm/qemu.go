@@ -243,16 +243,16 @@ func (q *qemu) why() error {
 
 // console keeps the end of the output of qemu and the guest's kernel.
 type console struct {
-	mutex sync.Mutex
-	to    io.Writer
-	last  []byte
+	mu   sync.Mutex
+	to   io.Writer
+	last []byte
 }
 
 const consoleBytes = 2000
 
 func (c *console) Write(b []byte) (int, error) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.to != nil {
 		_, _ = c.to.Write(b) // a failure to save the console must not stop qemu
 	}
@@ -262,7 +262,7 @@ func (c *console) Write(b []byte) (int, error) {
 }
 
 func (c *console) tail() string {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return strings.TrimSpace(strings.ReplaceAll(string(c.last), "\r", ""))
 }

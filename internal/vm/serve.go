@@ -19,7 +19,7 @@ type server struct {
 	to        *frameWriter
 	functions map[string]Function
 
-	mutex   sync.Mutex
+	mu      sync.Mutex
 	running map[uint32]*os.Process
 }
 
@@ -79,11 +79,11 @@ func (s *server) run(f frame) (e end, err error) {
 	cmd.Stdout = output{s.to, frameStdout, f.number}
 	cmd.Stderr = output{s.to, frameStderr, f.number}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWPID}
-	s.mutex.Lock() // a signal waits until the process can get it
+	s.mu.Lock() // a signal waits until the process can get it
 	if err = cmd.Start(); err == nil {
 		s.running[f.number] = cmd.Process
 	}
-	s.mutex.Unlock()
+	s.mu.Unlock()
 	if err != nil {
 		return e, err
 	}
@@ -91,9 +91,9 @@ func (s *server) run(f frame) (e end, err error) {
 		return e, err
 	}
 	err = cmd.Wait()
-	s.mutex.Lock()
+	s.mu.Lock()
 	delete(s.running, f.number)
-	s.mutex.Unlock()
+	s.mu.Unlock()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		return e, err
@@ -110,8 +110,8 @@ func (s *server) signal(f frame) {
 	if json.Unmarshal(f.body, &number) != nil {
 		return
 	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if p := s.running[f.number]; p != nil {
 		_ = p.Signal(syscall.Signal(number)) // it may have ended
 	}

@@ -133,7 +133,7 @@ func victimOf(t *testing.T, l lie) (bps float64, last share.Status) {
 	for i := range l.addresses {
 		speak(t, ctx, &all, hosts, key, l, i)
 	}
-	var mutex sync.Mutex
+	var mu sync.Mutex
 	var ran error
 	all.Go(func() {
 		ran = within(hosts["victim"], func() error {
@@ -141,16 +141,16 @@ func victimOf(t *testing.T, l lie) (bps float64, last share.Status) {
 				Key: key, Interface: "eth0", MaxBps: standalone, Policy: control.Shares, Source: source.BPF,
 				Link: link.Config{Peers: []netip.AddrPort{netip.AddrPortFrom(hosts["liar"].Address, link.Port)}},
 				Step: func(s share.Status) {
-					mutex.Lock()
-					defer mutex.Unlock()
+					mu.Lock()
+					defer mu.Unlock()
 					last = s
 				},
 			})
 		})
 	})
 	now := func() share.Status {
-		mutex.Lock()
-		defer mutex.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
 		return last
 	}
 	testnet.Eventually(t, time.Minute, "bounds", func() bool {

@@ -28,7 +28,7 @@ type Engine struct {
 	pipe     *os.File // from which answers come
 	answers  *bufio.Reader
 	complain *outputHead
-	mutex    sync.Mutex // one order at a time
+	mu       sync.Mutex // one order at a time
 	ended    chan struct{}
 	waitErr  error
 }
@@ -146,8 +146,8 @@ func (e *Engine) sweep() {
 
 // exchange sends an order and reads the answer.
 func (e *Engine) exchange(order []byte) (a answer, err error) {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	_, writeErr := e.orders.Write(order)
 	line, err := e.answers.ReadBytes('\n')
 	if err == nil {
@@ -236,9 +236,9 @@ func (e *Engine) Stop() error {
 func (e *Engine) end() error {
 	e.orders.Close()
 	e.awaitEnd()
-	e.mutex.Lock() // the engine's last output may still be read
+	e.mu.Lock() // the engine's last output may still be read
 	e.pipe.Close()
-	e.mutex.Unlock()
+	e.mu.Unlock()
 	if e.waitErr != nil {
 		return fmt.Errorf("stopping the engine: %w: %s", e.waitErr, e.complain)
 	}
@@ -263,21 +263,21 @@ func (e *Engine) awaitEnd() {
 
 // outputHead keeps the first bytes of the engine's standard error, which name the cause of a panic.
 type outputHead struct {
-	mutex sync.Mutex
-	text  []byte
+	mu   sync.Mutex
+	text []byte
 }
 
 const complaintBytes = 4096
 
 func (c *outputHead) Write(b []byte) (int, error) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.text = append(c.text, b[:min(len(b), complaintBytes-len(c.text))]...)
 	return len(b), nil
 }
 
 func (c *outputHead) String() string {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return strings.TrimSpace(string(c.text))
 }

@@ -15,7 +15,7 @@ type Output struct {
 	// Watch gets each whole line, if it is not nil.
 	Watch func(line string)
 
-	mutex   sync.Mutex
+	mu      sync.Mutex
 	file    *os.File
 	partial []byte // a line that has not ended
 	last    []byte
@@ -36,8 +36,8 @@ func CreateOutput(path string) (*Output, error) {
 
 // Write never fails, so a full disk does not end the program. Close returns the file's error.
 func (o *Output) Write(text []byte) (int, error) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.file != nil && o.err == nil {
 		_, o.err = o.file.Write(text)
 	}
@@ -59,15 +59,15 @@ func (o *Output) Write(text []byte) (int, error) {
 
 // LastLine returns the last whole line; empty if there is none.
 func (o *Output) LastLine() string {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return string(o.last)
 }
 
 // lastWords returns the last line of an ended program, even if it has no newline.
 func (o *Output) lastWords() string {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if text := strings.TrimSpace(string(o.partial)); text != "" {
 		return text
 	}
@@ -76,8 +76,8 @@ func (o *Output) lastWords() string {
 
 // Close closes the file. It returns the first error of all writes, for example of a full disk.
 func (o *Output) Close() error {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.file == nil {
 		return o.err
 	}

@@ -106,18 +106,18 @@ func (o Options) execute(ctx context.Context, p *plan.Plan, open func() (*result
 
 // serialiseCallbacks makes callbacks run one at a time. It replaces nil by empty functions.
 func (o Options) serialiseCallbacks() Options {
-	var mutex sync.Mutex
+	var mu sync.Mutex
 	notice, progress := o.Notice, o.Progress
 	o.Notice = func(line string) {
-		mutex.Lock()
-		defer mutex.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
 		if notice != nil {
 			notice(line)
 		}
 	}
 	o.Progress = func(p Progress) {
-		mutex.Lock()
-		defer mutex.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
 		if progress != nil {
 			progress(p)
 		}

@@ -42,7 +42,7 @@ type scheduler struct {
 	plan   *plan.Plan
 	try    try
 
-	mutex   sync.Mutex
+	mu      sync.Mutex
 	waiting []plan.Run
 	outcome Outcome
 	failed  int // in a row
@@ -103,8 +103,8 @@ func (s *scheduler) work(ctx context.Context) error {
 
 // take removes the next waiting run and returns its progress; nil if no run waits.
 func (s *scheduler) take() *progress {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if len(s.waiting) == 0 {
 		return nil
 	}
@@ -116,8 +116,8 @@ func (s *scheduler) take() *progress {
 
 // settle counts a run that has ended. The error of settle ends the experiment.
 func (s *scheduler) settle(ctx context.Context, run plan.Run, err error) error {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
 	case err == nil:
 		s.outcome.Finished++
@@ -179,8 +179,8 @@ func (s *scheduler) runUntilValid(ctx context.Context, p *progress) error {
 
 // learnOverhead adds a run's time in addition to its duration to the mean.
 func (s *scheduler) learnOverhead(overhead time.Duration) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.overheadRuns == 0 {
 		s.overhead = 0
 	}
@@ -190,8 +190,8 @@ func (s *scheduler) learnOverhead(overhead time.Duration) {
 
 // timeLeft estimates the time for some runs and the running ones, from the start of the first one.
 func (s *scheduler) timeLeft(runs []plan.Run) (left time.Duration, finished int) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.plan.Estimate(runs, s.overhead) / time.Duration(s.AtOnce), s.outcome.Finished
 }
 
@@ -202,7 +202,7 @@ type progress struct {
 	rest          []plan.Run // the run and those after it
 	number, total int
 
-	mutex   sync.Mutex
+	mu      sync.Mutex
 	attempt int
 	stage   string
 	zero    time.Time
@@ -212,33 +212,33 @@ type progress struct {
 const progressInterval = 500 * time.Millisecond
 
 func (p *progress) begin(attempt int) {
-	p.mutex.Lock()
+	p.mu.Lock()
 	p.attempt = attempt
 	p.zero = time.Time{}
 	p.began = time.Now()
-	p.mutex.Unlock()
+	p.mu.Unlock()
 	p.enter("setting up")
 }
 
 // enter sets the current step.
 func (p *progress) enter(stage string) {
-	p.mutex.Lock()
+	p.mu.Lock()
 	p.stage = stage
-	p.mutex.Unlock()
+	p.mu.Unlock()
 	p.tell()
 }
 
 // setZero starts the traffic at time zero of the run.
 func (p *progress) setZero(zero time.Time) {
-	p.mutex.Lock()
+	p.mu.Lock()
 	p.zero = zero
-	p.mutex.Unlock()
+	p.mu.Unlock()
 	p.enter("running")
 }
 
 func (p *progress) tell() {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	estimate, finished := p.scheduler.timeLeft(p.rest)
 	left := estimate - time.Since(p.began)
 	at := Progress{

@@ -24,7 +24,7 @@ type fakeRuns struct {
 	// fail gives the n-th attempt of a run an error, n from 1 on.
 	fail func(run plan.Run, n int) error
 
-	mutex sync.Mutex
+	mu    sync.Mutex
 	plan  *plan.Plan
 	tried []string
 	under int // runs at this moment
@@ -36,23 +36,23 @@ type fakeRuns struct {
 // awaitOthers waits until enough runs were under way at the same time.
 func (f *fakeRuns) awaitOthers() {
 	testnet.Await(20*time.Second, func() bool {
-		f.mutex.Lock()
-		defer f.mutex.Unlock()
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		return f.most >= f.together
 	})
 }
 
 func (f *fakeRuns) try(ctx context.Context, run plan.Run, dir string, p *progress) (*result.Result, error) {
-	f.mutex.Lock()
+	f.mu.Lock()
 	f.tried = append(f.tried, run.ID)
 	n := len(f.tried) - len(slices.DeleteFunc(slices.Clone(f.tried), func(id string) bool { return id == run.ID }))
 	f.under++
 	f.most = max(f.most, f.under)
-	f.mutex.Unlock()
+	f.mu.Unlock()
 	defer func() {
-		f.mutex.Lock()
+		f.mu.Lock()
 		f.under--
-		f.mutex.Unlock()
+		f.mu.Unlock()
 	}()
 	p.setZero(time.Now())
 	f.awaitOthers()

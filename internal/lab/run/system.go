@@ -16,14 +16,14 @@ import (
 type computer struct {
 	tool string // the version of this program
 
-	mutex  sync.Mutex
+	mu     sync.Mutex
 	system *result.System // nil before the first run has ended
 }
 
 // describe asks the tools for their versions once.
 func (c *computer) describe(ctx context.Context) (*result.System, error) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.system != nil {
 		return c.system, nil
 	}

@@ -17,21 +17,21 @@ import (
 // owned is a sink that keeps the process of each flow, as it was told last.
 type owned struct {
 	tcp.Discard
-	mutex sync.Mutex
-	pids  map[tcp.FlowID]uint32
+	mu   sync.Mutex
+	pids map[tcp.FlowID]uint32
 }
 
 func (o *owned) Flow(f *tcp.Flow) error {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.pids[f.ID] = f.PID
 	return nil
 }
 
 // of counts the flows, and those that this process owns.
 func (o *owned) of(pid uint32) (flows, have int) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, p := range o.pids {
 		if p == pid {
 			have++

@@ -127,36 +127,36 @@ func (w *withRadios) Close() error {
 
 // sharedSink lets two goroutines deliver to one sink.
 type sharedSink struct {
-	mutex sync.Mutex
-	sink  tcp.Sink
+	mu   sync.Mutex
+	sink tcp.Sink
 }
 
 func (s *sharedSink) Flow(f *tcp.Flow) error {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.sink.Flow(f)
 }
 
 func (s *sharedSink) Samples(b *tcp.Batch) error {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.sink.Samples(b)
 }
 
 func (s *sharedSink) Event(e *tcp.Event) error {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.sink.Event(e)
 }
 
 func (s *sharedSink) Lost(l *tcp.Loss) error {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.sink.Lost(l)
 }
 
 func (s *sharedSink) Radio(r *tcp.Radio) error {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.sink.Radio(r)
 }

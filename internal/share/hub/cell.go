@@ -92,8 +92,8 @@ type Cell struct {
 
 // Status returns the present state.
 func (h *Hub) Status() Status {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	now := clock.Now()
 	s := Status{Time: time.Now(), Datagrams: named(h.strange)}
 	for _, c := range h.order {

@@ -37,7 +37,7 @@ type Config struct {
 type Hub struct {
 	config  Config
 	sockets []*socket
-	mutex   sync.Mutex // protects all fields below
+	mu      sync.Mutex // protects all fields below
 	cells   map[cellkey.Tag]*cell
 	order   []*cell
 	// strange counts the datagrams of unknown cells by reason.
@@ -88,8 +88,8 @@ func (h *Hub) Run(ctx context.Context) error {
 
 // take gives a datagram to its cell.
 func (h *Hub) take(p packet) {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	tag, reason := message.TagOf(p.datagram)
 	if reason != message.Accepted {
 		h.strange[reason]++
@@ -121,7 +121,7 @@ func (h *Hub) send(ctx context.Context) error {
 		case <-h.wake:
 		case <-timer.C:
 		}
-		h.mutex.Lock()
+		h.mu.Lock()
 		now := clock.Now()
 		wait := time.Hour
 		for _, c := range h.order {
@@ -130,15 +130,15 @@ func (h *Hub) send(ctx context.Context) error {
 			}
 			wait = min(wait, time.Duration(c.relay.DueNs()-now))
 		}
-		h.mutex.Unlock()
+		h.mu.Unlock()
 		timer.Reset(max(wait, 0))
 	}
 }
 
 // setKeys changes the keys of the cells.
 func (h *Hub) setKeys(keys []cellkey.Pair) {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	clear(h.cells)
 	for i, c := range h.order {
 		if keys[i] != c.keys {

@@ -46,14 +46,14 @@ func start(t *testing.T, host *testnet.Host, c Config) *Hub {
 
 // terminal sends its report whenever it is due, by the sockets of an agent.
 type terminal struct {
-	mutex    sync.Mutex
+	mu       sync.Mutex
 	receiver *message.Receiver
 	link     *link.Link
 }
 
 func (r *terminal) peers() []message.Peer {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.receiver.Peers(nil, clock.Now())
 }
 
@@ -76,8 +76,8 @@ func join(t *testing.T, host *testnet.Host, k cellkey.Key, port uint16, hub neti
 	var parts sync.WaitGroup
 	parts.Go(func() {
 		err := r.link.Receive(ctx, func(from netip.AddrPort, datagram []byte) {
-			r.mutex.Lock()
-			defer r.mutex.Unlock()
+			r.mu.Lock()
+			defer r.mu.Unlock()
 			r.receiver.Take(netip.AddrPortFrom(from.Addr(), 0), datagram, clock.Now())
 		})
 		if err != nil {
@@ -86,7 +86,7 @@ func join(t *testing.T, host *testnet.Host, k cellkey.Key, port uint16, hub neti
 	})
 	parts.Go(func() {
 		for ctx.Err() == nil {
-			r.mutex.Lock()
+			r.mu.Lock()
 			now := clock.Now()
 			wait := time.Duration(sender.DueNs(now) - now)
 			var datagram []byte
@@ -94,7 +94,7 @@ func join(t *testing.T, host *testnet.Host, k cellkey.Key, port uint16, hub neti
 				datagram, _ = sender.Seal(nil, message.Report{State: message.Controlling, Weight: 1000, FlowsUp: port},
 					now)
 			}
-			r.mutex.Unlock()
+			r.mu.Unlock()
 			if datagram != nil {
 				_ = r.link.Send(datagram, link.Families{})
 				continue

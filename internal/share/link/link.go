@@ -249,7 +249,7 @@ func (l *Link) Receive(ctx context.Context, take func(from netip.AddrPort, datag
 		}
 	})
 	defer stop()
-	var mutex sync.Mutex
+	var mu sync.Mutex
 	errs := make([]error, len(l.conns))
 	var all sync.WaitGroup
 	for i, c := range l.conns {
@@ -268,9 +268,9 @@ func (l *Link) Receive(ctx context.Context, take func(from netip.AddrPort, datag
 					errs[i] = fmt.Errorf("hearing the other terminals: %w", err)
 					return
 				}
-				mutex.Lock()
+				mu.Lock()
 				take(netip.AddrPortFrom(from.Addr().Unmap().WithZone(""), from.Port()), buffer[:n])
-				mutex.Unlock()
+				mu.Unlock()
 			}
 		})
 	}

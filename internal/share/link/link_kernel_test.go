@@ -17,19 +17,19 @@ import (
 
 // heard collects the datagrams that a link receives.
 type heard struct {
-	mutex sync.Mutex
-	all   []string
+	mu  sync.Mutex
+	all []string
 }
 
 func (h *heard) take(from netip.AddrPort, datagram []byte) {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.all = append(h.all, from.Addr().String()+" "+string(datagram))
 }
 
 func (h *heard) has(what string) bool {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	return slices.Contains(h.all, what)
 }
 
@@ -73,15 +73,15 @@ func TestMulticastOfBothFamilies(t *testing.T) {
 		t, 5*time.Second, "the datagram over IPv4", func() bool { return b.has(n.Client.V4.String() + " hello") },
 	)
 	six := func() bool {
-		b.mutex.Lock()
-		defer b.mutex.Unlock()
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		return slices.ContainsFunc(b.all, func(s string) bool {
 			return strings.HasPrefix(s, "fe80:") || strings.HasPrefix(s, "fd77:")
 		})
 	}
 	testnet.Eventually(t, 5*time.Second, "the datagram over IPv6", six)
-	ownA.mutex.Lock()
-	defer ownA.mutex.Unlock()
+	ownA.mu.Lock()
+	defer ownA.mu.Unlock()
 	if len(ownA.all) > 0 {
 		t.Errorf("the sender received its own datagrams: %v", ownA.all)
 	}
@@ -120,8 +120,8 @@ func TestAReturningInterfaceIsUsed(t *testing.T) {
 			_, b := open(t, n.Server, Config{Interface: "eth0"})
 			testnet.Eventually(t, 10*time.Second, "the datagram over IPv6", func() bool {
 				_ = a.Send([]byte("hello"), Families{Six: true})
-				b.mutex.Lock()
-				defer b.mutex.Unlock()
+				b.mu.Lock()
+				defer b.mu.Unlock()
 				return slices.ContainsFunc(b.all, func(s string) bool { return strings.Contains(s, ":") })
 			})
 		})

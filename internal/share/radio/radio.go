@@ -29,8 +29,8 @@ type Radio struct {
 	stop context.CancelFunc
 	wait sync.WaitGroup
 
-	mutex sync.Mutex
-	last  []PHY // the last few, the newest at the end
+	mu   sync.Mutex
+	last []PHY // the last few, the newest at the end
 }
 
 // source provides the present rate.
@@ -144,8 +144,8 @@ func (r *Radio) run(ctx context.Context) {
 // ask reads the present rate. Without a rate, as between two access points, the state is unknown.
 func (r *Radio) ask() {
 	phy, err := r.source.now()
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err != nil {
 		r.last = r.last[:0]
 		return
@@ -212,8 +212,8 @@ type State struct {
 
 // State returns the present state.
 func (r *Radio) State() State {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return middle(r.last)
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Sampler is a sink for samples. It is safe for concurrent use.
 type Sampler struct {
-	mutex sync.Mutex
+	mu    sync.Mutex
 	flows map[tcp.FlowID]*flowState
 	last  int64 // ns
 }
@@ -50,8 +50,8 @@ func New(nowNs int64) *Sampler { return &Sampler{flows: map[tcp.FlowID]*flowStat
 
 // Flow adds a flow.
 func (f *Sampler) Flow(info *tcp.Flow) error {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if known := f.flows[info.ID]; known != nil {
 		known.info = *info
 	} else {
@@ -62,8 +62,8 @@ func (f *Sampler) Flow(info *tcp.Flow) error {
 
 // Samples adds samples.
 func (f *Sampler) Samples(b *tcp.Batch) error {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for i := range b.Len() {
 		if known := f.flows[b.Flow[i]]; known != nil {
 			known.see(func(field tcp.Field) int64 { return b.At(field, i) })
@@ -118,8 +118,8 @@ func (f *flowState) isGreedy(at func(tcp.Field) int64) bool {
 
 // Event counts errors and notes ends.
 func (f *Sampler) Event(e *tcp.Event) error {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	known := f.flows[e.Flow]
 	if known == nil {
 		return nil
@@ -141,8 +141,8 @@ func (f *Sampler) Radio(*tcp.Radio) error { return nil }
 
 // Drain returns the activity since the last call. nowNs is CLOCK_MONOTONIC.
 func (f *Sampler) Drain(nowNs int64) (samples []flow.Sample, s flow.HostSample) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	seconds := math.Max(float64(nowNs-f.last)/1e9, 1e-6)
 	f.last = nowNs
 	var rtts []float64

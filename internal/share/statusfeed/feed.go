@@ -16,7 +16,7 @@ type Feed struct {
 	// Starting is the status until the first one is published. It is nil if readers have to wait.
 	Starting *share.Status
 
-	mutex     sync.Mutex
+	mu        sync.Mutex
 	published bool
 	waiting   []*look
 }
@@ -28,8 +28,8 @@ type look struct {
 
 // Publish passes a status to the waiting readers. The agent calls it as share.Config.Step.
 func (t *Feed) Publish(s share.Status) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.published = true
 	for _, l := range t.waiting {
 		l.at(s)
@@ -43,23 +43,23 @@ func (t *Feed) Publish(s share.Status) {
 // reused. If the context ends first, Next returns its cause and does not call at.
 func (t *Feed) Next(ctx context.Context, at func(share.Status)) error {
 	l := &look{at, make(chan struct{})}
-	t.mutex.Lock()
+	t.mu.Lock()
 	if !t.published && t.Starting != nil {
 		s := *t.Starting
 		s.Time = time.Now()
 		at(s)
-		t.mutex.Unlock()
+		t.mu.Unlock()
 		return nil
 	}
 	t.waiting = append(t.waiting, l)
-	t.mutex.Unlock()
+	t.mu.Unlock()
 	select {
 	case <-l.done:
 		return nil
 	case <-ctx.Done():
 	}
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if i := slices.Index(t.waiting, l); i >= 0 {
 		t.waiting = slices.Delete(t.waiting, i, i+1)
 		return context.Cause(ctx)

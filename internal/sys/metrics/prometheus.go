@@ -87,7 +87,7 @@ const (
 // connections keeps the limits of a server. The server calls note when the state of a connection
 // changes. A connection is quiet until a whole request has come: one byte makes none.
 type connections struct {
-	mutex sync.Mutex
+	mu    sync.Mutex
 	quiet map[net.Conn]uint64 // those that ask for nothing, by when they began to
 	all   map[net.Conn]netip.Addr
 	count uint64
@@ -98,8 +98,8 @@ func newConnections() *connections {
 }
 
 func (c *connections) note(conn net.Conn, state http.ConnState) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch state {
 	case http.StateNew:
 		from, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
@@ -126,9 +126,9 @@ func (c *connections) withConn(ctx context.Context, conn net.Conn) context.Conte
 func (c *connections) serve(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(connKey{}).(net.Conn); ok {
-			c.mutex.Lock()
+			c.mu.Lock()
 			delete(c.quiet, conn)
-			c.mutex.Unlock()
+			c.mu.Unlock()
 		}
 		h.ServeHTTP(w, r)
 	})

@@ -17,7 +17,7 @@ type kernelLog struct {
 	guest *vm.Guest
 	cat   *vm.Process
 
-	mutex sync.Mutex
+	mu    sync.Mutex
 	text  strings.Builder // log since the last take
 	grown chan struct{}   // closed when there is more
 }
@@ -37,8 +37,8 @@ func follow(ctx context.Context, g *vm.Guest) (*kernelLog, error) {
 }
 
 func (k *kernelLog) Write(b []byte) (int, error) {
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.text.Write(b)
 	close(k.grown)
 	k.grown = make(chan struct{})
@@ -59,14 +59,14 @@ func (k *kernelLog) take(ctx context.Context) (string, error) {
 		return said, fmt.Errorf("marking the kernel's log: %w", err)
 	}
 	for {
-		k.mutex.Lock()
+		k.mu.Lock()
 		text, grown := k.text.String(), k.grown
 		before, rest, marked := strings.Cut(text, mark)
 		if marked {
 			k.text.Reset()
 			k.text.WriteString(rest)
 		}
-		k.mutex.Unlock()
+		k.mu.Unlock()
 		if marked {
 			return before[:strings.LastIndex(before, "\n")+1], nil // drops the head of the mark's line
 		}
