@@ -28,8 +28,8 @@ const (
 
 // Rules lists all rules that can be switched off.
 var Rules = []Rule{
-	ForeignWindow, WireDelay, StartGate, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm, ForeignReports,
-	IdleGreedy, WireRefutation, WindowCorrection, ReleaseComparison,
+	ForeignWindow, WireDelay, StartGate, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm,
+	ForeignReports, IdleGreedy, WireRefutation, WindowCorrection, ReleaseComparison,
 }
 
 // ParseRules reads names of rules, separated by commas. An empty text means no rule.
