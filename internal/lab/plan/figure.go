@@ -27,8 +27,8 @@ type PlotKind string
 
 func (*PlotKind) Choices() []string {
 	return []string{
-		"cwnd", "rtt", "queues", "rates", "windows", "cubic", "bbr", "sequence", "limits", "overview",
-		"packets", "ack-time", "flight",
+		"cwnd", "rtt", "queues", "rates", "windows", "cubic", "bbr", "sequence", "limits", "radio",
+		"overview", "packets", "ack-time", "flight",
 	}
 }
 
