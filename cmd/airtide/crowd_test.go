@@ -15,7 +15,7 @@ const (
 	crowdProcesses = 4
 	crowdLasting   = 20_000 / crowdProcesses
 	crowdPerSecond = 5000 / crowdProcesses
-	crowdFor       = 10 * time.Second
+	crowdFor       = 5 * time.Second
 )
 
 // crowd opens connections over the loopback device, at both ends. In each hundredth of a second a

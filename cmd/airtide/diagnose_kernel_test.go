@@ -26,7 +26,6 @@ func TestInfoNamesTheLimitOfKnownSituations(t *testing.T) {
 	for i := range cause.First {
 		s := &cause.First[i]
 		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel() // it waits for most of its time
 			path := filepath.Join(t.TempDir(), "situation.atr")
 			if err := s.Record(t.Context(), programs, path); err != nil {
 				t.Fatal(err)

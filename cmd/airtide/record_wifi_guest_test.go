@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"airtide/internal/vm"
 	"airtide/test/need"
@@ -19,7 +21,8 @@ import (
 
 // radioScript runs a simulated access point in a namespace of its own, and a station that sends TCP
 // through the air while it is recorded. The station scans meanwhile, and is disconnected at the
-// end. The network's name has a sequence that would colour a terminal.
+// end. The network's name has a sequence that would colour a terminal. The sender has a rate, since
+// the guest emulates its processor and has only one.
 const radioScript = `set -e
 ip netns add ap
 iw phy phy0 set netns name ap
@@ -45,7 +48,7 @@ until iperf3 -c 10.9.0.1 -n 1K >&2; do
 	[ $n -lt 50 ]
 done
 airtide record --with radio -o /r.atr -- sh -c '
-	iperf3 -c 10.9.0.1 -t 4 &
+	iperf3 -c 10.9.0.1 -t 4 -b 10M &
 	sleep 1
 	iw dev wlan1 scan freq 2437 2462 >/dev/null
 	wait
@@ -93,7 +96,9 @@ func TestTheRadioIsRecordedBesideTCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	err = g.Run(t.Context(), vm.Command{
+	ctx, end := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer end()
+	err = g.Run(ctx, vm.Command{
 		Path: programs[0], Args: []string{"-c", radioScript}, Env: []string{"PATH=/bin:/sbin:/usr/bin:/usr/sbin"},
 		Stdout: &out, Stderr: &said,
 	})
