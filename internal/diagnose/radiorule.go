@@ -27,8 +27,7 @@ type radioView struct {
 	tx, rx                   RadioRate
 	packets, retries, failed int64
 	others                   float64 // share of time in which others sent; 0: unknown
-	best                     RadioRate
-	bestRx                   RadioRate
+	best, bestRx             float64 // greatest PHY rates of the whole recording, bit/s
 }
 
 // during sums up a time. It is nil if the radio told nothing in it.
@@ -58,8 +57,10 @@ func (l *link) during(fromNs, toNs int64) *radioView {
 	}
 	v.tx = rateOf(l.bins[from:to], sentRate)
 	v.rx = rateOf(l.bins[from:to], receivedRate)
-	v.best = rateOf(l.bins, sentRate)
-	v.bestRx = rateOf(l.bins, receivedRate)
+	for i := range l.bins {
+		v.best = max(v.best, l.bins[i].txRate)
+		v.bestRx = max(v.bestRx, l.bins[i].rxRate)
+	}
 	if channelMs > 0 {
 		v.others = float64(othersMs) / float64(channelMs)
 	}
@@ -162,10 +163,10 @@ func radioLink(p *phase) *match {
 		return verdict(RadioLimit, v.failed >= p.retrans).
 			because("tx_failed", "the radio gave up %s after all retries, and TCP sent %d again",
 				units.Count(v.failed, "packet"), p.retrans)
-	case v.tx.Median < fallenRate*v.best.Greatest && used > usedRate:
-		return verdict(RadioLimit, used > 1.5*usedRate && v.tx.Median < fallenRate*fallenRate*v.best.Greatest).
+	case v.tx.Median < fallenRate*v.best && used > usedRate:
+		return verdict(RadioLimit, used > 1.5*usedRate && v.tx.Median < fallenRate*fallenRate*v.best).
 			because("tx_rate_bps", "the PHY rate was %s, and %s at its best; the connection used %s of it",
-				rate(v.tx.Median), rate(v.best.Greatest), units.Percent(p.rateBps()/v.tx.Median))
+				rate(v.tx.Median), rate(v.best), units.Percent(p.rateBps()/v.tx.Median))
 	case v.retried() > retryShare && used > usedRate:
 		return verdict(RadioLimit, v.retried() > 2*retryShare).
 			because("tx_retries", "%s for %s: %s", retriesText(v.retries), units.Count(v.packets, "packet"),
@@ -180,23 +181,23 @@ func radioLink(p *phase) *match {
 // radioReception recognises at the receiver that the radio's rate fell.
 func radioReception(p *phase) *match {
 	v := p.radio()
-	if v == nil || v.rx.Median == 0 || v.rx.Median >= fallenRate*v.bestRx.Greatest ||
+	if v == nil || v.rx.Median == 0 || v.rx.Median >= fallenRate*v.bestRx ||
 		p.receiveBps() < usedRate*v.rx.Median || p.receiveBps() > mostUsed*v.rx.Median {
 		return nil
 	}
 	return verdict(RadioLimit, false).
 		because("rx_rate_bps", "the PHY rate was %s, and %s at its best; the connection used %s of it",
-			rate(v.rx.Median), rate(v.bestRx.Greatest), units.Percent(p.receiveBps()/v.rx.Median))
+			rate(v.rx.Median), rate(v.bestRx), units.Percent(p.receiveBps()/v.rx.Median))
 }
 
 // nextRadio is the next step, with the rate that the radio's best PHY rate allows.
 func (p *phase) nextRadio() string {
 	v := p.radio()
 	now := max(p.rateBps(), p.receiveBps())
-	usual, best := v.tx.Median, v.best.Greatest
+	usual, best := v.tx.Median, v.best
 	if p.receives() {
 		usual = v.rx.Median
-		best = v.bestRx.Greatest
+		best = v.bestRx
 	}
 	if usual > 0 && usual < fallenRate*best {
 		return fmt.Sprintf("Improve the radio's link (distance, channel, antenna): at its best PHY rate of %s "+
