@@ -317,8 +317,13 @@ func (w *Writer) writeFlows() error {
 	if w.flows.count == 0 {
 		return w.err
 	}
-	err := w.write(w.flows.header, w.flows.payload)
-	w.flows = gathered{newHeader(blockFlows), w.flows.payload[:0]}
+	return w.writeGathered(&w.flows)
+}
+
+// writeGathered writes a block and begins the next of its kind.
+func (w *Writer) writeGathered(g *gathered) error {
+	err := w.write(g.header, g.payload)
+	*g = gathered{newHeader(g.kind), g.payload[:0]}
 	return err
 }
 
@@ -330,9 +335,7 @@ func (w *Writer) writeEvents() error {
 		return err
 	}
 	w.cover(&w.events.header)
-	err := w.write(w.events.header, w.events.payload)
-	w.events = gathered{newHeader(blockEvents), w.events.payload[:0]}
-	return err
+	return w.writeGathered(&w.events)
 }
 
 func (w *Writer) writeRadio() error {
@@ -340,9 +343,7 @@ func (w *Writer) writeRadio() error {
 		return w.err
 	}
 	w.cover(&w.radio.header)
-	err := w.write(w.radio.header, w.radio.payload)
-	w.radio = gathered{newHeader(blockRadio), w.radio.payload[:0]}
-	return err
+	return w.writeGathered(&w.radio)
 }
 
 func (w *Writer) writePending() error {
