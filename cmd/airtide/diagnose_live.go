@@ -110,58 +110,28 @@ type observedDiagnosis struct {
 
 // liveEngine is an engine that is read while it is fed.
 type liveEngine struct {
-	mu     sync.Mutex
+	tcp.Locked
 	engine *diagnose.Engine // nil before the observation has begun
 }
 
 // begin makes the engine for a source.
 func (l *liveEngine) begin(m trace.Metadata) tcp.Sink {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.engine = diagnose.New(diagnoseOptions(m))
+	_ = l.Do(func() error {
+		l.engine = diagnose.New(diagnoseOptions(m))
+		l.Sink = l.engine
+		return nil
+	})
 	return l
 }
 
-func (l *liveEngine) report() diagnose.Report {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.engine == nil {
-		return diagnose.New(diagnose.Options{}).Report()
-	}
-	return l.engine.Report()
-}
-
-// Flow takes a flow.
-func (l *liveEngine) Flow(f *tcp.Flow) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.engine.Flow(f)
-}
-
-// Samples takes a batch.
-func (l *liveEngine) Samples(b *tcp.Batch) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.engine.Samples(b)
-}
-
-// Event takes an event.
-func (l *liveEngine) Event(e *tcp.Event) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.engine.Event(e)
-}
-
-// Lost takes counts.
-func (l *liveEngine) Lost(loss *tcp.Loss) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.engine.Lost(loss)
-}
-
-// Radio takes a record about a radio.
-func (l *liveEngine) Radio(r *tcp.Radio) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.engine.Radio(r)
+func (l *liveEngine) report() (r diagnose.Report) {
+	_ = l.Do(func() error {
+		engine := l.engine
+		if engine == nil {
+			engine = diagnose.New(diagnose.Options{})
+		}
+		r = engine.Report()
+		return nil
+	})
+	return r
 }

@@ -1,6 +1,9 @@
 package tcp
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Loss counts the records that an observation could not deliver. All are totals since its start.
 type Loss struct {
@@ -108,3 +111,31 @@ func (t Tee) each(f func(Sink) error) error {
 	}
 	return nil
 }
+
+// Locked passes everything on to one sink, also from several goroutines.
+type Locked struct {
+	mu   sync.Mutex
+	Sink Sink // changed only within Do
+}
+
+// Do calls a function while nothing is passed on.
+func (l *Locked) Do(f func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return f()
+}
+
+// Flow passes the flow on.
+func (l *Locked) Flow(f *Flow) error { return l.Do(func() error { return l.Sink.Flow(f) }) }
+
+// Samples passes the batch on.
+func (l *Locked) Samples(b *Batch) error { return l.Do(func() error { return l.Sink.Samples(b) }) }
+
+// Event passes the event on.
+func (l *Locked) Event(e *Event) error { return l.Do(func() error { return l.Sink.Event(e) }) }
+
+// Lost passes the counts on.
+func (l *Locked) Lost(loss *Loss) error { return l.Do(func() error { return l.Sink.Lost(loss) }) }
+
+// Radio passes the record on.
+func (l *Locked) Radio(r *Radio) error { return l.Do(func() error { return l.Sink.Radio(r) }) }

@@ -100,7 +100,7 @@ type withRadios struct {
 func (w *withRadios) Run(ctx context.Context, sink tcp.Sink) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	shared := &sharedSink{sink: sink}
+	shared := &tcp.Locked{Sink: sink}
 	errs := make([]error, len(w.radios))
 	var running sync.WaitGroup
 	for i, r := range w.radios {
@@ -123,40 +123,4 @@ func (w *withRadios) Close() error {
 		err = errors.Join(err, r.Close())
 	}
 	return err
-}
-
-// sharedSink lets two goroutines deliver to one sink.
-type sharedSink struct {
-	mu   sync.Mutex
-	sink tcp.Sink
-}
-
-func (s *sharedSink) Flow(f *tcp.Flow) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sink.Flow(f)
-}
-
-func (s *sharedSink) Samples(b *tcp.Batch) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sink.Samples(b)
-}
-
-func (s *sharedSink) Event(e *tcp.Event) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sink.Event(e)
-}
-
-func (s *sharedSink) Lost(l *tcp.Loss) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sink.Lost(l)
-}
-
-func (s *sharedSink) Radio(r *tcp.Radio) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sink.Radio(r)
 }
