@@ -22,7 +22,8 @@ import (
 // radioScript runs a simulated access point in a namespace of its own, and a station that sends TCP
 // through the air while it is recorded. The station scans meanwhile, and is disconnected at the
 // end. The network's name has a sequence that would colour a terminal. The sender has a rate, since
-// the guest emulates its processor and has only one.
+// the guest emulates its processor and has only one. The scan has a bound: if the host is busy, iw
+// sometimes reads its socket for ever behind a scan that has ended.
 const radioScript = `set -e
 ip netns add ap
 iw phy phy0 set netns name ap
@@ -50,7 +51,7 @@ done
 airtide record --with radio -o /r.atr -- sh -c '
 	iperf3 -c 10.9.0.1 -t 4 -b 10M &
 	sleep 1
-	iw dev wlan1 scan freq 2437 2462 >/dev/null
+	timeout 10 iw dev wlan1 scan freq 2437 2462 >/dev/null
 	wait
 	iw dev wlan1 disconnect
 	n=0
@@ -69,8 +70,7 @@ echo CSV
 airtide export /r.atr --to csv --table radio -o -
 `
 
-// TestTheRadioIsRecordedBesideTCP records on simulated radios (mac80211_hwsim). It runs beside no
-// other guest: beside two it once did not end.
+// TestTheRadioIsRecordedBesideTCP records on simulated radios (mac80211_hwsim).
 func TestTheRadioIsRecordedBesideTCP(t *testing.T) {
 	need.Guest(t)
 	kernel := wifiKernel(t)
@@ -80,7 +80,7 @@ func TestTheRadioIsRecordedBesideTCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	var programs []string
-	for _, name := range []string{"sh", "ip", "iw", "hostapd", "iperf3", "cat", "grep", "sleep"} {
+	for _, name := range []string{"sh", "ip", "iw", "hostapd", "iperf3", "cat", "grep", "sleep", "timeout"} {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatalf("%v: make setup installs it", err)
@@ -108,8 +108,8 @@ func TestTheRadioIsRecordedBesideTCP(t *testing.T) {
 	t.Logf("%s", &said)
 	shown, table, _ := strings.Cut(out.String(), "CSV\n")
 	t.Logf("%s", shown)
-	if !strings.Contains(shown, "while wlan1 had no retries") && !strings.Contains(shown, "retransmitted  0 packets") {
-		t.Errorf("TCP and the radio are not compared:\n%s", shown)
+	if !strings.Contains(shown, "packets sent, 0 retries, 0 failed; channel busy ") {
+		t.Errorf("the radio's counters are not summed up:\n%s", shown)
 	}
 	if strings.Contains(shown, "\x1b") || !strings.Contains(shown, "wlan1 in ce?[31mll at ") {
 		t.Errorf("the network's name is not printed clean:\n%s", shown)
