@@ -3,9 +3,7 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"os/exec"
 	"testing"
 
 	"airtide/internal/vm"
@@ -36,32 +34,9 @@ func TestStepsOfTheWallClockChangeNoRecording(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var programs []string
-	for _, name := range []string{"sh", "ip", "iperf3", "date", "sleep"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatalf("%v: make setup installs it", err)
-		}
-		programs = append(programs, path)
-	}
-	var console bytes.Buffer
-	g, err := vm.Start(t.Context(), vm.Config{
-		Kernel: kernel, Program: built(t), Programs: programs, MemoryMB: 768, Console: &console,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
+	runScript := inGuest(t, kernel, []string{"ip", "iperf3", "date", "sleep"}, nil)
 	for _, source := range []string{"bpf", "diag"} {
-		var out, said bytes.Buffer
-		err = g.Run(t.Context(), vm.Command{
-			Path: programs[0], Args: []string{"-c", clockScript, "sh", source},
-			Env:    []string{"PATH=/bin:/sbin:/usr/bin:/usr/sbin"},
-			Stdout: &out, Stderr: &said,
-		})
-		if err != nil {
-			t.Fatalf("%s: %v\n%s\n%s\n%s", source, err, &out, &said, &console)
-		}
+		out, said := runScript(clockScript, source)
 		var r struct {
 			Totals struct {
 				Flows int
@@ -70,15 +45,15 @@ func TestStepsOfTheWallClockChangeNoRecording(t *testing.T) {
 				ActiveS float64 `json:"active_s"`
 			}
 		}
-		if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-			t.Fatalf("%s: %v\n%s", source, err, &out)
+		if err := json.Unmarshal(out, &r); err != nil {
+			t.Fatalf("%s: %v\n%s", source, err, out)
 		}
 		longest := 0.0
 		for _, f := range r.Flows {
 			longest = max(longest, f.ActiveS)
 		}
 		if r.Totals.Flows < 2 || longest < 4 || longest > 9 {
-			t.Errorf("%s: %d flows, the longest lasts %g s, want 5 s\n%s", source, r.Totals.Flows, longest, &said)
+			t.Errorf("%s: %d flows, the longest lasts %g s, want 5 s\n%s", source, r.Totals.Flows, longest, said)
 		}
 	}
 }

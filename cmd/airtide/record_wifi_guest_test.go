@@ -3,19 +3,12 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/csv"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"airtide/internal/vm"
 	"airtide/test/need"
 )
 
@@ -73,40 +66,13 @@ airtide export /r.atr --to csv --table radio -o -
 // TestTheRadioIsRecordedBesideTCP records on simulated radios (mac80211_hwsim).
 func TestTheRadioIsRecordedBesideTCP(t *testing.T) {
 	need.Guest(t)
-	kernel := wifiKernel(t)
-	config := filepath.Join(t.TempDir(), "hostapd.conf")
-	text := strings.Replace(hostapdConfig, "ssid=cell", `ssid2=P"ce\e[31mll"`, 1)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var programs []string
-	for _, name := range []string{"sh", "ip", "iw", "hostapd", "iperf3", "cat", "grep", "sleep", "timeout"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatalf("%v: make setup installs it", err)
-		}
-		programs = append(programs, path)
-	}
-	var console, out, said bytes.Buffer
-	g, err := vm.Start(t.Context(), vm.Config{
-		Kernel: kernel, Program: built(t), Programs: programs, Files: map[string]string{"/hostapd.conf": config},
-		Modules: []string{"mac80211_hwsim"}, MemoryMB: 768, Console: &console,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	ctx, end := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer end()
-	err = g.Run(ctx, vm.Command{
-		Path: programs[0], Args: []string{"-c", radioScript}, Env: []string{"PATH=/bin:/sbin:/usr/bin:/usr/sbin"},
-		Stdout: &out, Stderr: &said,
-	})
-	if err != nil {
-		t.Fatalf("%v\n%s\n%s\n%s", err, &out, &said, &console)
-	}
-	t.Logf("%s", &said)
-	shown, table, _ := strings.Cut(out.String(), "CSV\n")
+	config := strings.Replace(hostapdConfig, "ssid=cell", `ssid2=P"ce\e[31mll"`, 1)
+	runScript := inGuest(t, wifiKernel(t),
+		[]string{"ip", "iw", "hostapd", "iperf3", "cat", "grep", "sleep", "timeout"},
+		map[string]string{"/hostapd.conf": config}, "mac80211_hwsim")
+	out, said := runScript(radioScript)
+	t.Logf("%s", said)
+	shown, table, _ := strings.Cut(string(out), "CSV\n")
 	t.Logf("%s", shown)
 	if !strings.Contains(shown, "packets sent, 0 retries, 0 failed; channel busy ") {
 		t.Errorf("the radio's counters are not summed up:\n%s", shown)

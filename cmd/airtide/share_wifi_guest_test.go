@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -21,8 +19,9 @@ import (
 	"airtide/test/need"
 )
 
-// wifiScript runs a simulated access point and a station in one kernel, prints the report of an
-// agent, then removes the access point. The station's rates are printed as iw shows them.
+// wifiScript runs a simulated access point and a station in one kernel, prints the reports of an
+// agent, then removes the access point. The station's rates are printed as iw shows them, for 10 s
+// and until the agent has one: an emulated processor starts it slowly.
 const wifiScript = `set -e
 hostapd -B -f /tmp/hostapd.log /hostapd.conf >&2
 ip link set lo up
@@ -36,19 +35,28 @@ until iw dev wlan1 link | grep -q Connected; do
 	[ $n -lt 60 ] || { cat /tmp/hostapd.log >&2; exit 1; }
 done
 airtide share key -o /cell.key >&2
-airtide share run --key /cell.key --interface wlan1 --policy observe --json &
+airtide share run --key /cell.key --interface wlan1 --policy observe --json >/reports &
 agent=$!
 n=0
-while [ $n -lt 20 ]; do
+until [ $n -ge 20 ] && grep -q '"phy_bps":[1-9]' /reports; do
 	iw dev wlan1 link | grep 'tx bitrate' || true
 	sleep 0.5
 	n=$((n + 1))
+	[ $n -lt 200 ]
 done
+before=$(grep -c . /reports)
 iw dev wlan1 disconnect
-echo disconnected
-sleep 3
+n=0
+until tail -n +$((before + 2)) /reports | grep -vq '"phy_bps":[1-9]'; do
+	sleep 0.5
+	n=$((n + 1))
+	[ $n -lt 100 ]
+done
 kill $agent
 wait $agent
+head -n $before /reports
+echo disconnected
+tail -n +$((before + 1)) /reports
 `
 
 const hostapdConfig = "interface=wlan0\ndriver=nl80211\nssid=cell\nhw_mode=g\nchannel=1\nieee80211n=1\nwmm_enabled=1\n"
@@ -58,39 +66,13 @@ const hostapdConfig = "interface=wlan0\ndriver=nl80211\nssid=cell\nhw_mode=g\nch
 func TestAnAgentHasItsPHYRateFromNL80211(t *testing.T) {
 	t.Parallel()
 	need.Guest(t)
-	kernel := wifiKernel(t)
-	config := filepath.Join(t.TempDir(), "hostapd.conf")
-	if err := os.WriteFile(config, []byte(hostapdConfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var programs []string
-	for _, name := range []string{"sh", "ip", "iw", "hostapd", "cat", "grep", "sleep"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatalf("%v: make setup installs it", err)
-		}
-		programs = append(programs, path)
-	}
-	var console, out, said bytes.Buffer
-	g, err := vm.Start(t.Context(), vm.Config{
-		Kernel: kernel, Program: built(t), Programs: programs, Files: map[string]string{"/hostapd.conf": config},
-		Modules: []string{"mac80211_hwsim"}, MemoryMB: 768, Console: &console,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	err = g.Run(t.Context(), vm.Command{
-		Path: programs[0], Args: []string{"-c", wifiScript}, Env: []string{"PATH=/bin:/sbin:/usr/bin:/usr/sbin"},
-		Stdout: &out, Stderr: &said,
-	})
-	if err != nil {
-		t.Fatalf("%v\n%s\n%s\n%s", err, &out, &said, &console)
-	}
-	shown, connected, afterwards := wifiRates(t, out.Bytes())
+	runScript := inGuest(t, wifiKernel(t), []string{"ip", "iw", "hostapd", "cat", "grep", "head", "sleep", "tail"},
+		map[string]string{"/hostapd.conf": hostapdConfig}, "mac80211_hwsim")
+	out, _ := runScript(wifiScript)
+	shown, connected, afterwards := wifiRates(t, out)
 	if len(shown) == 0 || len(connected) == 0 || len(afterwards) == 0 {
 		t.Fatalf("iw showed %v, the agent said %v and %v without an access point, in\n%s", shown, connected, afterwards,
-			&out)
+			out)
 	}
 	t.Logf("iw showed %v, the agent said %v, and %v without an access point", shown, connected, afterwards)
 	if last := connected[len(connected)-1]; !slices.Contains(shown, last) {
