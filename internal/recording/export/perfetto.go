@@ -10,7 +10,8 @@ import (
 
 // perfettoTrace writes a Perfetto trace: a process track for each process, under it a track for
 // each flow that carries the events as instants, and under that a track of slices for the
-// congestion state and a counter track for each field. Counters are written when they change.
+// congestion state and a counter track for each field. Each radio and each of its stations has a
+// track with events and counters as well. Counters are written when they change.
 //
 // Descriptors must stand before the first packet of their track, so a flow gets the process that is
 // known of it at its first sample or event; Options.Flows tells it better.
@@ -20,6 +21,7 @@ type perfettoTrace struct {
 	fields    []tcp.Field
 	known     flowTable
 	flows     map[tcp.FlowID]*perfettoFlow
+	radios    map[radioKey]*perfettoRadio
 	processes map[uint32]bool // key: PID
 	names     map[string]uint64
 	lost      lossWatch
@@ -36,20 +38,22 @@ type perfettoFlow struct {
 	lastNs    int64
 }
 
-// Track ids. A flow has room for a track for each field beside its own tracks; processes come after
-// all flows.
+// Track ids. A flow, and a radio, has room for a track for each field beside its own tracks;
+// processes come after all flows, and radios after all processes.
 const (
 	lostTrackID   = 1
 	tracksPerFlow = 128
 	caStateTrack  = 1
 	counterTracks = 2
 	processTracks = tracksPerFlow << 32
+	radioTracks   = processTracks + 1<<32
 	// This does not compile if there are too many fields.
 	_              = uint(tracksPerFlow - counterTracks - tcp.NumFields)
 	lostTrackName  = "lost records"
 	caStateName    = "ca_state"
 	categoryEvents = "tcp"
 	categoryErrors = "tcp.error"
+	categoryRadio  = "radio"
 )
 
 // DefaultCounters are the fields that become counter tracks when none are chosen. The congestion
@@ -74,6 +78,7 @@ func newPerfetto(files *outputs, path string, meta *Meta, o *Options) (encoder, 
 	}
 	p := &perfettoTrace{
 		meta: meta, out: out, fields: fields, known: newFlowTable(o), flows: map[tcp.FlowID]*perfettoFlow{},
+		radios:    map[radioKey]*perfettoRadio{},
 		processes: map[uint32]bool{}, names: map[string]uint64{},
 	}
 	return p, p.writeStart()
@@ -249,6 +254,3 @@ func (p *perfettoTrace) finish() error {
 	}
 	return nil
 }
-
-// Radio does nothing: the tables and JSON lines have the radios.
-func (p *perfettoTrace) Radio(*tcp.Radio) error { return nil }

@@ -226,3 +226,48 @@ func TestPerfettoEndsASliceThatIsStillOpen(t *testing.T) {
 		t.Error("no slice")
 	}
 }
+
+func TestPerfettoShowsTheRadio(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.pftrace")
+	x, err := New(Perfetto, path, testMeta, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := fullRecord()
+	later.TimeNs += 100e6
+	later.Values[tcp.RadioTxRateBps]++
+	scan := &tcp.Radio{
+		TimeNs: later.TimeNs, Kind: tcp.RadioScanStart, Interface: "wlan0", SSID: "a,b", Values: tcp.NoRadioValues(),
+	}
+	tid := fullRecord()
+	tid.Kind = tcp.RadioTID
+	for _, r := range []*tcp.Radio{fullRecord(), tid, later, scan} {
+		if err := x.Radio(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var seen perfettoSeen
+	runPython(t, &seen, "read_perfetto.py", path)
+	if len(seen.Processor.Problems) > 0 || len(seen.Definitions.Unknown) > 0 {
+		t.Errorf("problems %v, unknown fields %v", seen.Processor.Problems, seen.Definitions.Unknown)
+	}
+	if n := len(seen.Processor.Counters); n != int(tcp.NumRadioFields) {
+		t.Errorf("%d counters, want one for each of %d values", n, tcp.NumRadioFields)
+	}
+	for _, c := range seen.Processor.Counters {
+		if c.Flow != "radio wlan0 > 02:00:00:00:00:01" || c.Counter == "tx_rate_bps" && (c.N != 2 || c.Greatest != 102) ||
+			c.Counter != "tx_rate_bps" && c.N != 1 {
+			t.Errorf("counter %+v", c)
+		}
+	}
+	if i := seen.Processor.Instants; len(i) != 1 || i[0].Name != "scan_start" || i[0].Category != categoryRadio ||
+		i[0].Track != "radio wlan0" || i[0].TS != scan.TimeNs+bootOffsetNs {
+		t.Errorf("instants %+v", i)
+	}
+	if a := seen.Processor.Arguments; len(a) != 1 || a[0].Name != "ssid" || a[0].Value != "a,b" {
+		t.Errorf("arguments %+v", a)
+	}
+}

@@ -89,8 +89,13 @@ func counterDescriptor(track, flowTrack uint64, k int, f tcp.Field) message {
 	if key := shareKeys[f]; key != "" {
 		counter = counter.text(counterShareKey, key)
 	}
-	return descriptor(message{}.uint(trackUUID, track).uint(trackParent, flowTrack).text(trackName, info.Name).
-		text(trackDescription, info.Doc).uint(trackSiblingRank, uint64(k+1)).uint(trackMerge, mergeNone).
+	return describeCounter(track, flowTrack, k, info.Name, info.Doc, counter)
+}
+
+// describeCounter describes the k-th counter of another track.
+func describeCounter(track, parent uint64, k int, name, doc string, counter message) message {
+	return descriptor(message{}.uint(trackUUID, track).uint(trackParent, parent).text(trackName, name).
+		text(trackDescription, doc).uint(trackSiblingRank, uint64(k+1)).uint(trackMerge, mergeNone).
 		nested(trackCounter, counter))
 }
 
