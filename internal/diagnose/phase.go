@@ -10,6 +10,8 @@ type phase struct {
 	bin  // the sum of its bins
 	flow *flow
 	bins []bin
+	// radio is what the radio did that carried the phase; nil without one.
+	radio *radioView
 	// share is the share of time in each condition, 0 to 1.
 	share [numConditions]float64
 	// Shares of time by the chronographs and the timers.
@@ -40,6 +42,7 @@ func (f *flow) phase(bins []bin) *phase {
 		}
 	}
 	p.rttUs = medianOf(bins, func(b *bin) float64 { return b.rtt.mean() })
+	p.radio = f.link().during(p.fromNs, p.toNs)
 	return p
 }
 

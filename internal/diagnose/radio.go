@@ -248,9 +248,9 @@ func (l *link) takeStation(r *tcp.Radio) {
 		fromNs: last.TimeNs, toNs: r.TimeNs,
 		txRate:  positive(r.Values[tcp.RadioTxRateBps]),
 		rxRate:  positive(r.Values[tcp.RadioRxRateBps]),
-		packets: radioGrowth(r, &last, tcp.RadioTxPackets),
-		retries: radioGrowth(r, &last, tcp.RadioTxRetries),
-		failed:  radioGrowth(r, &last, tcp.RadioTxFailed),
+		packets: r.Growth(&last, tcp.RadioTxPackets),
+		retries: r.Growth(&last, tcp.RadioTxRetries),
+		failed:  r.Growth(&last, tcp.RadioTxFailed),
 	}
 	if r.Has(tcp.RadioSignalDbm) {
 		b.signalDbm = float64(r.Values[tcp.RadioSignalDbm])
@@ -269,24 +269,15 @@ func (l *link) takeChannel(r *tcp.Radio) {
 	if !same || !r.Has(tcp.RadioBusyMs) || len(l.bins) == 0 {
 		return
 	}
-	time := radioGrowth(r, &last, tcp.RadioChannelMs)
-	busy := min(time, radioGrowth(r, &last, tcp.RadioBusyMs))
+	time := r.Growth(&last, tcp.RadioChannelMs)
+	busy := min(time, r.Growth(&last, tcp.RadioBusyMs))
 	b := &l.bins[len(l.bins)-1]
 	b.channelMs += time
 	b.busyMs += busy
 	if r.Has(tcp.RadioChannelTxMs) && r.Has(tcp.RadioChannelRxMs) {
-		own := radioGrowth(r, &last, tcp.RadioChannelTxMs) + radioGrowth(r, &last, tcp.RadioChannelRxMs)
+		own := r.Growth(&last, tcp.RadioChannelTxMs) + r.Growth(&last, tcp.RadioChannelRxMs)
 		b.othersMs += max(0, busy-own)
 	}
-}
-
-// radioGrowth is the growth of a counter. It is 0 if one of its values is missing, or after the
-// driver set it back.
-func radioGrowth(now, last *tcp.Radio, f tcp.RadioField) int64 {
-	if !now.Has(f) || !last.Has(f) {
-		return 0
-	}
-	return max(0, now.Values[f]-last.Values[f])
 }
 
 func positive(v int64) float64 { return float64(max(0, v)) }

@@ -112,12 +112,9 @@ func (f *flow) link() *link {
 	return f.radios.of(f.Local.Addr())
 }
 
-// radio is the view of the radio that carried the phase, or nil.
-func (p *phase) radio() *radioView { return p.flow.link().during(p.fromNs, p.toNs) }
-
 // radioPauses recognises pauses in which the radio scanned or changed its access point.
 func radioPauses(p *phase) *match {
-	v := p.radio()
+	v := p.radio
 	if v == nil {
 		return nil
 	}
@@ -149,7 +146,7 @@ func radioPauses(p *phase) *match {
 // radioLink recognises a radio that is slower than it could be: its rate fell, it repeats, it gives
 // up packets, or others hold the channel.
 func radioLink(p *phase) *match {
-	v := p.radio()
+	v := p.radio
 	waits := p.share[condWindow] + p.share[condPaced] + p.share[condDevice]
 	if v == nil || waits < windowFull*p.active() {
 		return nil
@@ -180,7 +177,7 @@ func radioLink(p *phase) *match {
 
 // radioReception recognises at the receiver that the radio's rate fell.
 func radioReception(p *phase) *match {
-	v := p.radio()
+	v := p.radio
 	if v == nil || v.rx.Median == 0 || v.rx.Median >= fallenRate*v.bestRx ||
 		p.receiveBps() < usedRate*v.rx.Median || p.receiveBps() > mostUsed*v.rx.Median {
 		return nil
@@ -192,7 +189,7 @@ func radioReception(p *phase) *match {
 
 // nextRadio is the next step, with the rate that the radio's best PHY rate allows.
 func (p *phase) nextRadio() string {
-	v := p.radio()
+	v := p.radio
 	now := max(p.rateBps(), p.receiveBps())
 	usual, best := v.tx.Median, v.best
 	if p.receives() {

@@ -216,3 +216,12 @@ type Radio struct {
 
 // Has reports whether a value is there.
 func (r *Radio) Has(f RadioField) bool { return r.Values[f] != Absent }
+
+// Growth is the growth of a counter since an earlier record of the same link or channel. It is 0 if
+// one of its values is missing, or after the driver set it back.
+func (r *Radio) Growth(since *Radio, f RadioField) int64 {
+	if !r.Has(f) || !since.Has(f) {
+		return 0
+	}
+	return max(0, r.Values[f]-since.Values[f])
+}

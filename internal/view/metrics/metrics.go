@@ -62,6 +62,7 @@ var (
 
 	all = []*metrics.Metric{
 		connections, opened, closed, moved, retransmits, flowControl, rtt, minRTT, limited, lost, untracked,
+		radioRate, radioSignal, radioPackets, radioChannel, radioEvents,
 	}
 )
 

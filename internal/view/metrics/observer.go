@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,8 +39,7 @@ type Observer struct {
 	carried  *tcp.Batch // last samples, which begin the next window
 	maxGroup int
 	newest   tcp.FlowID
-	// interfaces are the last records of the radios' interfaces by name, for the next window.
-	interfaces map[string]tcp.Radio
+	radios   map[string]*radio // by interface
 }
 
 // connection is a flow.
@@ -61,8 +61,7 @@ func New(source diagnose.Source) *Observer {
 	o := diagnose.Options{Source: source, MaxBins: windowBins}
 	return &Observer{
 		options: o, engine: diagnose.New(o), flows: map[tcp.FlowID]*connection{}, groups: map[name]*group{},
-		interfaces: map[string]tcp.Radio{},
-		carried:    tcp.NewBatch(0), maxGroup: maxGroups,
+		radios: map[string]*radio{}, carried: tcp.NewBatch(0), maxGroup: maxGroups,
 	}
 }
 
@@ -84,6 +83,9 @@ func (o *Observer) gather(context.Context) ([]metrics.Point, []metrics.Label, er
 	}
 	for _, n := range sortedNames(o.groups) {
 		list = append(list, o.groups[n].points(n, least[o.groups[n]])...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.radios)) {
+		list = append(list, o.radios[name].points(name)...)
 	}
 	return list, nil, nil
 }
@@ -264,8 +266,10 @@ func (o *Observer) roll(nowNs int64) {
 		}
 	}
 	_ = o.engine.Samples(o.carried)
-	for _, r := range o.interfaces {
-		_ = o.engine.Radio(&r)
+	for _, r := range o.radios {
+		if r.described.Kind == tcp.RadioInterface {
+			_ = o.engine.Radio(&r.described)
+		}
 	}
 	o.judging.Go(func() { o.judge(ended, groups) })
 }
@@ -287,12 +291,17 @@ func (o *Observer) judge(ended *diagnose.Engine, groups map[tcp.FlowID]*group) {
 	}
 }
 
-// Radio takes a record about a radio, which may limit flows. The radios have no metrics.
+// Radio takes a record about a radio, which may limit flows.
 func (o *Observer) Radio(r *tcp.Radio) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if r.Kind == tcp.RadioInterface {
-		o.interfaces[r.Interface] = *r
+	of := o.radios[r.Interface]
+	if of == nil && len(o.radios) < maxRadios {
+		of = &radio{stations: map[string]tcp.Radio{}, events: map[tcp.RadioKind]int64{}}
+		o.radios[r.Interface] = of
+	}
+	if of != nil {
+		of.take(r)
 	}
 	return o.engine.Radio(r)
 }
