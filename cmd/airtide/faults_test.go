@@ -98,7 +98,7 @@ var faultTable = map[string]faultRow{
 		missing: "--key", flags: []string{"--key", "{key}", "--peer", "127.0.0.1"}, units: []string{"alpha"},
 		runs: true, root: "root",
 	},
-	"share status":   {root: "root"},
+	"share status":   {root: "root|no agent runs here"},
 	"timewarp":       {},
 	"timewarp build": {runs: true},
 	"timewarp load":  {root: "root|modules"},

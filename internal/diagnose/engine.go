@@ -162,6 +162,9 @@ func (e *Engine) Now(id tcp.FlowID, nowNs int64) (Limit, Certainty) {
 	if f == nil || len(f.bins) == 0 {
 		return Unknown, Guess
 	}
+	if f.unopened() {
+		return Handshake, Certain
+	}
 	last := &f.bins[len(f.bins)-1]
 	if nowNs-last.toNs > recentNs && f.last.unacked <= 0 && f.last.unsent <= 0 {
 		return Idle, Likely
@@ -203,9 +206,13 @@ func (e *Engine) Samples(b *tcp.Batch) error {
 	return nil
 }
 
-// note notes the essential fields that a batch has. One row of a batch is enough.
+// note notes the essential fields that a batch has. One row of a batch is enough, unless no data was
+// acknowledged: before, a kernel has no pacing rate.
 func (e *Engine) note(b *tcp.Batch) {
 	if len(b.Flow) == 0 {
+		return
+	}
+	if acked := b.Cols[tcp.AckedBytes][0]; acked == 0 || acked == 1 {
 		return
 	}
 	e.sampled = true

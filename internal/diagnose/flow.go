@@ -32,8 +32,12 @@ type flow struct {
 	firstNs   int64 // of the first sample
 	openNs    int64 // of the change to ESTABLISHED; 0 when not seen
 	closedNs  int64
-	baseRtt   int64 // least RTT in µs; 0 without one
-	cc        string
+	reason    tcp.Reason // of its close
+	baseRtt   int64      // least RTT in µs; 0 without one
+	// opens and opened report whether a state of the handshake and a later one were seen.
+	opens, opened bool
+	synRetrans    int64 // SYNs or SYN-ACKs that were sent again
+	cc            string
 	// Bytes at the first sample, for inherited flows.
 	maxCwnd       int64
 	dataAtNs      int64 // arrival of the last data; 0 without any
@@ -67,6 +71,8 @@ func (f *flow) describe(d *tcp.Flow) {
 // sample takes a sample. limit is the greatest number of bins.
 func (f *flow) sample(s *sample, limit int) {
 	f.samples++
+	f.notice(s.state)
+	f.opened = f.opened || s.acked > 1 || s.received > 0
 	if !f.seen {
 		f.begin(s)
 		return
@@ -427,7 +433,13 @@ func (f *flow) event(e *tcp.Event) {
 		if tcp.State(e.From) != tcp.State(e.To) {
 			f.openNs = e.TimeNs
 		}
+		f.notice(int64(e.To))
+	case tcp.EventState:
+		f.notice(int64(e.From))
+		f.notice(int64(e.To))
 	case tcp.EventClose:
+		f.notice(int64(e.From))
+		f.reason = e.Reason
 		if e.Reason != tcp.ReasonStillOpen {
 			f.closedNs = e.TimeNs
 		}
@@ -441,7 +453,21 @@ func (f *flow) event(e *tcp.Event) {
 		}
 		f.bins = append(f.bins, bin{fromNs: start, toNs: start})
 	}
+	if e.Kind == tcp.EventRetransmit && e.Cause == tcp.CauseSYN {
+		f.synRetrans++
+	}
 	f.count(f.at(e.TimeNs), e)
+}
+
+// notice notes a state of the connection.
+func (f *flow) notice(state int64) {
+	switch tcp.State(state) {
+	case tcp.StateSynSent, tcp.StateSynRecv, tcp.StateNewSynRecv:
+		f.opens = true
+	case tcp.StateEstablished, tcp.StateFinWait1, tcp.StateFinWait2, tcp.StateTimeWait, tcp.StateCloseWait,
+		tcp.StateLastAck, tcp.StateClosing:
+		f.opened = true
+	}
 }
 
 // at returns the bin of a time.

@@ -24,8 +24,11 @@ type Report struct {
 type Connection struct {
 	tcp.Flow
 	// Number is that of a captured connection, of which both ends are flows; 0 in recordings.
-	Number    uint64  `json:"connection,omitempty"`
-	Direction string  `json:"direction"` // "sends", "receives", "short" for a few segments, or "idle"
+	Number uint64 `json:"connection,omitempty"`
+	// Direction is "sends", "receives", "short" for a few segments, "unopened" without a handshake
+	// that ended, or "idle".
+	Direction string  `json:"direction"`
+	Unopened  string  `json:"unopened,omitempty"` // why it did not open
 	StartNs   int64   `json:"start_ns"`
 	EndNs     int64   `json:"end_ns"`
 	Seconds   float64 `json:"seconds"`
@@ -187,6 +190,12 @@ func (f *flow) report() Connection {
 	c.EndNs = f.bins[len(f.bins)-1].toNs
 	c.Seconds = float64(c.EndNs-c.StartNs) / 1e9
 	switch {
+	case f.unopened():
+		c.Direction = "unopened"
+		c.Unopened = f.failure().why
+		c.Phases = []Phase{f.unanswered()}
+		c.EndNs = c.Phases[0].EndNs
+		c.Seconds = float64(c.EndNs-c.StartNs) / 1e9
 	case f.isShort():
 		c.Direction = "short"
 		c.Phases = []Phase{f.short()}
@@ -259,7 +268,7 @@ func (c *Connection) conclude() {
 	for i := range c.Phases {
 		p := &c.Phases[i]
 		for _, s := range p.Shares {
-			sum[s.Limit] += s.Share * float64(p.length())
+			sum[s.Limit] += s.Share * float64(max(1, p.length()))
 		}
 	}
 	c.Shares = sum.list()

@@ -112,6 +112,10 @@ const (
 // active is the share of time that is not idle.
 func (p *phase) active() float64 { return math.Max(0.01, 1-p.share[condIdle]) }
 
+// mostlyIdle reports whether the sender had nothing outstanding for most of the time: no window or
+// buffer of its active time limits the whole.
+func (p *phase) mostlyIdle() bool { return p.share[condIdle] > quietShare }
+
 func timeouts(p *phase) *match {
 	if p.silence < silentShare || p.timeouts == 0 {
 		return nil
@@ -132,7 +136,7 @@ func pauses(p *phase) *match {
 
 func receiveLimit(p *phase) *match {
 	share := math.Max(p.share[condReceive], p.rwnd)
-	if share < windowShare*p.active() {
+	if share < windowShare*p.active() || p.mostlyIdle() {
 		return nil
 	}
 	limit := ReceiveWindow
@@ -167,7 +171,7 @@ func sendBuffer(p *phase) *match {
 	if p.fillsBuffer() {
 		share = math.Max(share, p.share[condBuffer])
 	}
-	if share < bufferShare*p.active() || p.share[condIdle] > quietShare {
+	if share < bufferShare*p.active() || p.mostlyIdle() {
 		return nil
 	}
 	return verdict(SendBuffer, share > 0.6*p.active() && float64(p.fullSamples) > 2*fullShare*float64(p.samples)).

@@ -22,6 +22,20 @@ func TestRules(t *testing.T) {
 				s.set(values{tcp.InFlightPackets: 4, tcp.CwndLimited: 0, tcp.WrittenBytes: s.row.Values[tcp.SentBytes]})
 			})
 		}},
+		{Application, func(s *scene) { // it writes for a third of the time, and then the window is full
+			s.set(values{tcp.CwndLimited: 0, tcp.InFlightPackets: 6, tcp.CwndPackets: 30})
+			s.run(length, func(i int64) {
+				if i%9 < 6 {
+					s.set(values{tcp.WrittenBytes: s.row.Values[tcp.AckedBytes], tcp.SentBytes: s.row.Values[tcp.AckedBytes]})
+					return
+				}
+				s.set(values{tcp.SentBytes: s.row.Values[tcp.AckedBytes] + 6*segment})
+				s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes] + 60*segment})
+				s.sends(1)
+				s.grow(values{tcp.RwndLimitedUs: 10_000})
+				s.set(values{tcp.SendWindowBytes: s.unacked() + 100})
+			})
+		}},
 		{Idle, func(s *scene) {
 			s.run(length, func(int64) {
 				s.set(values{tcp.SentBytes: 0, tcp.WrittenBytes: 0, tcp.InFlightPackets: 0, tcp.CwndLimited: 0})

@@ -13,33 +13,36 @@ import (
 	"airtide/internal/units"
 )
 
-// Group sums up the short connections of one process with one peer.
+// Group sums up the short connections of one process with one peer, or those that did not open for
+// one reason.
 type Group struct {
-	Comm        string     `json:"comm"`
-	Peer        netip.Addr `json:"peer"`
-	Connections int        `json:"connections"`
-	Bytes       int64      `json:"bytes"`
-	Seconds     float64    `json:"seconds"` // of all connections together
-	Shares      []Share    `json:"shares"`  // of their time
+	Comm string     `json:"comm"`
+	Peer netip.Addr `json:"peer"`
+	// Unopened says why they did not open; empty for short ones.
+	Unopened    string  `json:"unopened,omitempty"`
+	Connections int     `json:"connections"`
+	Bytes       int64   `json:"bytes"`
+	Seconds     float64 `json:"seconds"` // of all connections together
+	Shares      []Share `json:"shares"`  // of their time
 }
 
-// Groups sums up the short connections, the most first.
+// Groups sums up the connections that were short or did not open, the most first.
 func (r *Report) Groups() []Group {
 	type key struct {
-		comm string
-		peer netip.Addr
+		comm, unopened string
+		peer           netip.Addr
 	}
 	groups := map[key]*Group{}
 	sums := map[key]*shares{}
 	for i := range r.Connections {
 		c := &r.Connections[i]
-		if c.Direction != "short" {
+		if c.Direction != "short" && c.Direction != "unopened" {
 			continue
 		}
-		k := key{c.Comm, c.Remote.Addr().Unmap()}
+		k := key{c.Comm, c.Unopened, c.Remote.Addr().Unmap()}
 		g := groups[k]
 		if g == nil {
-			g = &Group{Comm: k.comm, Peer: k.peer}
+			g = &Group{Comm: k.comm, Peer: k.peer, Unopened: k.unopened}
 			groups[k] = g
 			sums[k] = &shares{}
 		}
@@ -56,12 +59,13 @@ func (r *Report) Groups() []Group {
 		list = append(list, *g)
 	}
 	slices.SortFunc(list, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.Connections, a.Connections), cmp.Compare(a.Comm, b.Comm), a.Peer.Compare(b.Peer))
+		return cmp.Or(cmp.Compare(b.Connections, a.Connections), cmp.Compare(a.Comm, b.Comm), a.Peer.Compare(b.Peer),
+			cmp.Compare(a.Unopened, b.Unopened))
 	})
 	return list
 }
 
-// Main returns the connections that are neither short nor idle, those with the most bytes first.
+// Main returns the connections that send or receive, those with the most bytes first.
 func (r *Report) Main() []*Connection {
 	var list []*Connection
 	for i := range r.Connections {
@@ -127,6 +131,11 @@ func (r *Report) WriteText(w io.Writer, all bool) error {
 	for i, g := range r.Groups() {
 		if i == 0 && len(connections) > 0 {
 			fmt.Fprintln(out)
+		}
+		if g.Unopened != "" {
+			fmt.Fprintf(out, "%s of %s with %s did not open: %s; %s each\n", units.Count(g.Connections, "connection"),
+				orUnknown(g.Comm), g.Peer, g.Unopened, milliseconds(g.Seconds*1e6/float64(g.Connections)))
+			continue
 		}
 		fmt.Fprintf(out, "%s of %s with %s: %s of %sB each; %s\n", units.Count(g.Connections, "short connection"),
 			orUnknown(g.Comm), g.Peer, milliseconds(g.Seconds*1e6/float64(g.Connections)),

@@ -92,7 +92,16 @@ func (s *Series) Step(c *conn.Connection, step *conn.Step) error {
 	if !step.Client {
 		sender, receiver = receiver, sender
 	}
-	state.handshake(c, step)
+	if state.handshake(c, step) {
+		for i := range state.ends {
+			opened := tcp.Event{TimeNs: step.Segment.TimeNs, Flow: state.ends[i].id, Kind: tcp.EventOpen}
+			opened.From = uint8(tcp.StateSynSent)
+			opened.To = uint8(tcp.StateEstablished)
+			if err := s.flushed(&opened); err != nil {
+				return err
+			}
+		}
+	}
 	if err := s.sends(c, step, sender); err != nil {
 		return err
 	}
@@ -123,8 +132,9 @@ func (s *Series) begin(c *conn.Connection) (*connection, error) {
 	return state, series.Announce(s.Sink, c)
 }
 
-// handshake follows the handshake: its time, and the size of segments.
-func (x *connection) handshake(c *conn.Connection, step *conn.Step) {
+// handshake follows the handshake: its time, and the size of segments. It reports whether the
+// segment ends it.
+func (x *connection) handshake(c *conn.Connection, step *conn.Step) (ends bool) {
 	flags := step.Segment.Flags
 	switch {
 	case flags&decode.SYN != 0:
@@ -142,7 +152,9 @@ func (x *connection) handshake(c *conn.Connection, step *conn.Step) {
 	case step.Client && x.synNs > 0 && flags&decode.ACK != 0:
 		x.handshakeUs = max(1, (step.Segment.TimeNs-x.synNs)/1000)
 		x.synNs = 0
+		return true
 	}
+	return false
 }
 
 // sends takes a segment at its sender.
@@ -397,6 +409,13 @@ func (s *Series) Done(c *conn.Connection) error {
 	for i := range x.ends {
 		closed := &tcp.Event{TimeNs: c.LastNs, Flow: x.ends[i].id, Kind: tcp.EventClose}
 		closed.Reason = tcp.ReasonUnknownLeaving
+		switch c.End {
+		case "refused":
+			closed.From = uint8(tcp.StateSynSent)
+			closed.Reason = tcp.ReasonRefused
+		case "no_answer":
+			closed.From = uint8(tcp.StateSynSent)
+		}
 		if err := s.Sink.Event(closed); err != nil {
 			return err
 		}

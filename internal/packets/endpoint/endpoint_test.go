@@ -68,7 +68,8 @@ func TestSegmentsBecomeSamples(t *testing.T) {
 	if _, err := conn.Run(t.Context(), r, conn.Options{Observer: s, Done: s.Done}); err != nil {
 		t.Fatal(err)
 	}
-	if sink.samples != 700 || len(sink.flows) != 4 || sink.events[tcp.EventRetransmit] < 95 || len(s.Other) != 2 {
+	if sink.samples != 700 || len(sink.flows) != 4 || sink.events[tcp.EventRetransmit] < 95 ||
+		sink.events[tcp.EventOpen] != 4 || len(s.Other) != 2 {
 		t.Errorf("%d samples, %d flows, %v, other ends %v", sink.samples, len(sink.flows), sink.events, s.Other)
 	}
 	report := engine.Report()
@@ -80,6 +81,27 @@ func TestSegmentsBecomeSamples(t *testing.T) {
 		if c.Certainty == diagnose.Certain {
 			t.Errorf("a capture alone makes %s certain", c.Limit)
 		}
+	}
+}
+
+// The capture has three refused connections and two that got no answer to three and two SYNs.
+func TestConnectionsThatDidNotOpen(t *testing.T) {
+	r, err := read.Open("testdata/unopened.pcap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
+	s := &Series{Sink: engine}
+	if _, err := conn.Run(t.Context(), r, conn.Options{Observer: s, Done: s.Done}); err != nil {
+		t.Fatal(err)
+	}
+	report := engine.Report()
+	report.Without(func(c *diagnose.Connection) bool { return s.Other[c.ID] })
+	groups := report.Groups()
+	if len(groups) != 2 || groups[0].Connections != 3 || groups[0].Unopened != "refused by the peer" ||
+		groups[1].Connections != 2 || groups[1].Unopened != "no answer came" {
+		t.Errorf("%+v", groups)
 	}
 }
 
