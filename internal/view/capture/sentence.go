@@ -116,6 +116,8 @@ func (s *sum) unanswered() (parts []string) {
 func (s *sum) repetitions() (parts []string) {
 	tell := func(of segments, what string) {
 		switch {
+		case of.late > 0 && of.all == 0: // SYNs and FINs
+			parts = append(parts, fmt.Sprintf("%s without data %s", units.Count(of.late, "segment"), what))
 		case of.late > 0:
 			share := 100 * float64(of.late) / float64(max(of.all, of.late))
 			parts = append(parts, fmt.Sprintf("%d of %s %s (%s %%)", of.late, units.Count(of.all, "segment"), what,
