@@ -181,7 +181,7 @@ func sendBuffer(p *phase) *match {
 }
 
 func nagle(p *phase) *match {
-	if p.share[condPartial] < partialShare*p.active() || p.inFlight.mean() > 4 {
+	if p.share[condPartial] < partialShare*p.active() || p.inFlight.mean() > 4 || p.mostlyIdle() {
 		return nil
 	}
 	return verdict(Nagle, p.turns > 2 && p.share[condPartial] > 0.4*p.active()).

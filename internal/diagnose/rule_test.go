@@ -63,6 +63,15 @@ func TestRules(t *testing.T) {
 				s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes] + 300})
 			})
 		}},
+		{Idle, func(s *scene) { // one short message that waited for its acknowledgement
+			s.run(length, func(i int64) {
+				s.set(values{tcp.InFlightPackets: 0, tcp.CwndLimited: 0, tcp.SentBytes: 0, tcp.WrittenBytes: 0})
+				if i < 10 {
+					s.set(values{tcp.SentBytes: 300, tcp.WrittenBytes: 600, tcp.InFlightPackets: 1})
+					s.grow(values{tcp.BusyUs: 10_000})
+				}
+			})
+		}},
 		{ReceiveWindow, func(s *scene) {
 			s.set(values{tcp.CwndLimited: 0, tcp.InFlightPackets: 6, tcp.CwndPackets: 30})
 			s.run(length, func(int64) {
