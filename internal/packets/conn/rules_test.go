@@ -55,6 +55,13 @@ var rules = []rule{
 		want:   "[2 0]",
 	},
 	{
+		file: "clock-steps-back",
+		values: func(c *conn.Connection) []any {
+			return []any{c.FromClient.AllRetransmissions(), c.FromClient.OutOfOrder}
+		},
+		want: "[1 0]",
+	},
+	{
 		file: "late-fins",
 		values: func(c *conn.Connection) []any {
 			return []any{c.FromClient.Packets, c.FromClient.Fins, c.FromClient.AllRetransmissions(), c.Packets()}

@@ -143,12 +143,15 @@ func sequence(s *decode.Segment) uint32 {
 	return s.Payload
 }
 
+// within reports whether a time is below a bound. If the clock stepped back, it says nothing.
+func within(ns, bound int64) bool { return ns >= 0 && ns < bound }
+
 // repetition tells a retransmission from reordering.
 func (c *connection) repetition(s *decode.Segment, sender, receiver *side) Signs {
 	// A segment that begins with the byte of a probe is new.
 	behind := sender.seen && less(s.Seq, sender.next) && (s.Payload <= 1 || s.Seq != sender.next-1)
 	if behind && receiver.dupAcks >= 2 && receiver.acked && receiver.ack == s.Seq &&
-		s.TimeNs-receiver.ackNs < fastNs {
+		within(s.TimeNs-receiver.ackNs, fastNs) {
 		return FastRetransmission
 	}
 	// Also the first captured segment of an end may hold bytes that were acknowledged before.
@@ -159,7 +162,7 @@ func (c *connection) repetition(s *decode.Segment, sender, receiver *side) Signs
 	if c.rttNs > 0 {
 		threshold = c.rttNs
 	}
-	if behind && s.TimeNs-sender.nextNs < threshold && sender.next != s.Seq+sequence(s) {
+	if behind && within(s.TimeNs-sender.nextNs, threshold) && sender.next != s.Seq+sequence(s) {
 		return OutOfOrder
 	}
 	if behind {
