@@ -60,6 +60,11 @@ func (p *phase) windowBps() float64 { return p.cwnd.mean() * p.mss() * 8 / p.rtt
 func (p *phase) next(l Limit) string {
 	now := rate(max(p.rateBps(), p.receiveBps()))
 	switch l {
+	case Unknown:
+		if p.unseenBytes > 0 {
+			return "Record with `--with half-closed`: it makes samples while one end goes on to send behind the FIN " +
+				"of the other."
+		}
 	case Application:
 		if p.flow.source == Captured {
 			return fmt.Sprintf("Look at the sending program: it sends %s.", now)
@@ -151,11 +156,9 @@ func (p *phase) nextReceiveWindow() string {
 		rate(now), rate(2*window*8/rtt))
 }
 
-// nextLoss uses the law of Mathis et al. 1997: the rate falls with the square root of the loss.
 func (p *phase) nextLoss() string {
 	loss := float64(p.reductions) / math.Max(1, float64(p.deliveredPackets))
-	law := 1.22 * p.mss() * 8 / p.rtt() / math.Sqrt(math.Max(1e-9, loss))
 	return fmt.Sprintf("Find the lossy link. With one reduction in %.0f packets at %s a loss-based sender reaches "+
 		"about %s (%s seen); a quarter of the losses doubles that. BBR does not slow down for random loss.",
-		1/math.Max(1e-9, loss), milliseconds(p.rttUs), rate(law), rate(p.rateBps()))
+		1/math.Max(1e-9, loss), milliseconds(p.rttUs), rate(p.lossRate()), rate(p.rateBps()))
 }

@@ -27,7 +27,7 @@ type bin struct {
 	turns int32
 	// ns is the time in each condition, as samples show it.
 	ns [numConditions]int64
-	// unseenBytes were acknowledged without a sample, in the time of condNone.
+	// unseenBytes were acknowledged or received without a sample, in the time of condNone.
 	unseenBytes int64
 	// Growth of the chronographs in µs.
 	busyUs, rwndUs, sndbufUs int64
@@ -54,6 +54,11 @@ type bin struct {
 	stallNs int64
 	// dataNs is the time between arrivals of data that are less than maxDataGap round trips apart.
 	dataNs int64
+	// unaskedNs is the idle time that ended with an acknowledgement of own data: until then the
+	// program had sent nothing.
+	unaskedNs int64
+	// shutNs is the time from the closing of the own window to the next data, in captures.
+	shutNs int64
 	// gapNs is the time in which data came behind a gap.
 	gapNs int64
 	// recoverNs is the time in loss recovery.
@@ -152,6 +157,8 @@ func (b *bin) merge(o *bin) {
 	b.queuedSamples += o.queuedSamples
 	b.slowStart += o.slowStart
 	b.dataNs += o.dataNs
+	b.unaskedNs += o.unaskedNs
+	b.shutNs += o.shutNs
 	b.gapNs += o.gapNs
 	b.stallNs += o.stallNs
 	b.stalls += o.stalls

@@ -116,6 +116,7 @@ const leastMatches = 8
 func delaysBetween(sender, receiver []trackPoint) (d Delays, ok bool) {
 	var data, acks way
 	at := 0
+	back := 0
 	last := int64(math.MinInt64)
 	for _, r := range receiver {
 		if r.received == tcp.Absent || r.received <= last {
@@ -129,7 +130,14 @@ func delaysBetween(sender, receiver []trackPoint) (d Delays, ok bool) {
 		if at == len(sender) {
 			break
 		}
-		if at > 0 {
+		for back < len(sender) && sender[back].acked < r.received {
+			back++
+		}
+		if back == len(sender) {
+			break
+		}
+		// A program that seldom writes leaves no sample near the time of its data.
+		if at > 0 && 4*(sender[at].timeNs-sender[at-1].timeNs) <= sender[back].ackedNs-sender[at-1].timeNs {
 			data.add(sender[at-1].timeNs, r.receivedNs-sender[at-1].timeNs)
 		}
 	}
@@ -305,7 +313,8 @@ func join(s, r *Connection, from, to End) Joined {
 	j := Joined{Connection: *s, Peer: r.ID}
 	j.Phases = slices.Clone(s.Phases)
 	j.OneEnd = from.Other[s.ID] || to.Other[r.ID]
-	if a, b := from.Tracks.flows[s.ID], to.Tracks.flows[r.ID]; a != nil && b != nil && !j.OneEnd {
+	polled := from.Source == Polled || to.Source == Polled
+	if a, b := from.Tracks.flows[s.ID], to.Tracks.flows[r.ID]; a != nil && b != nil && !j.OneEnd && !polled {
 		if d, ok := delaysBetween(a.Values, b.Values); ok {
 			j.Delays = &d
 		}
@@ -335,17 +344,29 @@ func (r *Report) JoinEnds(e End) {
 	}
 }
 
-// joinPhase settles what the sender cannot see: the reason for which the receiver's window is full.
-func joinPhase(p Phase, r *Connection, offset int64) Phase {
-	if p.Limit != ReceiveWindow && p.Limit != ReceivingApplication && p.Limit != Unknown {
-		return p
+// peerLimits are the limits of the receiver that explain one of the sender: the reason for which the
+// window is full, and the requests that Nagle's algorithm holds back.
+func peerLimits(l Limit) []Limit {
+	switch l {
+	case ReceiveWindow, ReceivingApplication:
+		return []Limit{ReceiveWindow, ReceivingApplication}
+	case Unknown:
+		return []Limit{ReceiveWindow, ReceivingApplication, Nagle}
+	case Application, RoundTrips, Idle:
+		return []Limit{Nagle}
 	}
+	return nil
+}
+
+// joinPhase settles what the sender cannot see.
+func joinPhase(p Phase, r *Connection, offset int64) Phase {
+	limits := peerLimits(p.Limit)
 	var most int64
 	var found *Phase
 	for i := range r.Phases {
 		q := &r.Phases[i]
 		overlap := min(p.EndNs, q.EndNs-offset) - max(p.StartNs, q.StartNs-offset)
-		if overlap > most && (q.Limit == ReceiveWindow || q.Limit == ReceivingApplication) {
+		if overlap > most && slices.Contains(limits, q.Limit) {
 			most = overlap
 			found = q
 		}

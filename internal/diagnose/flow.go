@@ -45,6 +45,7 @@ type flow struct {
 	idleNs        int64 // time without growth of the busy time that no bin has yet
 	silentNs      int64 // length of the last long silence with data outstanding; 0 when it is judged
 	silenceEndNs  int64
+	closedAtNs    int64 // of a capture: when the own window closed; 0 when data came since
 	epoch         stats.Thinned[int64]
 	ackedAll      int64
 	receivedAll   int64
@@ -80,13 +81,18 @@ func (f *flow) sample(s *sample, limit int) {
 	if s.timeNs < f.last.timeNs {
 		return
 	}
-	if f.closing() {
+	if f.closing() && f.moved(s) < shortBytes {
 		f.last = *s
 		return
 	}
 	b := f.binFor(s.timeNs, limit)
 	f.account(b, s)
 	f.last = *s
+}
+
+// moved is the number of bytes acknowledged and received since the last sample.
+func (f *flow) moved(s *sample) int64 {
+	return growth(ackedWith(s), ackedWith(&f.last)) + growth(receivedWith(s), receivedWith(&f.last))
 }
 
 // closing reports whether an end has sent its FIN and nothing was outstanding: then no limit holds
@@ -189,7 +195,7 @@ func (f *flow) account(b *bin, s *sample) {
 	received := growth(receivedWith(s), receivedWith(last))
 	b.ackedBytes += acked
 	if f.unseen(s) {
-		b.unseenBytes += acked
+		b.unseenBytes += acked + received
 	}
 	b.receivedBytes += received
 	f.ackedAll += acked
@@ -217,7 +223,7 @@ func (f *flow) spend(b *bin, s *sample, elapsed int64) {
 		f.idleNs = max(-tickNs, f.idleNs+elapsed-1000*max(0, s.busy-f.last.busy))
 		if f.idleNs > tickNs {
 			idle := min(elapsed, f.idleNs)
-			b.ns[condIdle] += idle
+			f.rest(b, s, idle)
 			elapsed -= idle
 			f.idleNs = 0
 		}
@@ -232,6 +238,25 @@ func (f *flow) spend(b *bin, s *sample, elapsed int64) {
 		b.recoverNs += elapsed
 	}
 	f.pause(b, s)
+}
+
+// rest adds time in which the busy time did not grow.
+func (f *flow) rest(b *bin, s *sample, ns int64) {
+	switch {
+	case f.source == Captured && f.condition(s) == condReceive:
+		// A capture shows no data that waits for a window until the window opens.
+		b.ns[condReceive] += ns
+	case f.source != Captured && s.acked != tcp.Absent && f.last.written != tcp.Absent && s.acked < f.last.written-1:
+		// Data waited all the time, so the kernel's clock stood still: this host was suspended.
+		b.ns[condNone] += ns
+	case f.unseen(s) && growth(s.received, f.last.received) > growth(s.acked, f.last.acked):
+		b.ns[condNone] += ns // the data of the other end came unseen
+	default:
+		b.ns[condIdle] += ns
+		if ackedWith(s) > ackedWith(&f.last) {
+			b.unaskedNs += ns
+		}
+	}
 }
 
 // leastHeldNs is longer than the ticks of the busy time, and shorter than the 200 ms of TCP_CORK.
@@ -309,8 +334,15 @@ func receivedWith(s *sample) int64 {
 
 // data follows the arrivals of data: turns of request and answer, and gaps.
 func (f *flow) data(b *bin, s *sample) {
+	if f.source == Polled && f.brings(s) {
+		b.dataNs += s.timeNs - f.last.timeNs
+	}
 	if s.segment <= 0 {
 		return
+	}
+	if f.closedAtNs > 0 {
+		b.shutNs += s.timeNs - f.closedAtNs
+		f.closedAtNs = 0
 	}
 	if s.received != tcp.Absent && s.seq > s.received {
 		b.gapNs += s.timeNs - f.last.timeNs
@@ -324,6 +356,11 @@ func (f *flow) data(b *bin, s *sample) {
 		b.dataNs += min(gap, b.lengthNs())
 	}
 	f.dataAtNs = s.timeNs
+}
+
+// brings reports whether the sample comes with data: its segment, or what came since the last poll.
+func (f *flow) brings(s *sample) bool {
+	return s.segment > 0 || f.source == Polled && growth(s.received, f.last.received) > 0
 }
 
 // levels adds the values of the sample.
@@ -358,7 +395,7 @@ func (f *flow) levels(b *bin, s *sample) {
 			b.slowStart++
 		}
 	}
-	if s.segment > 0 {
+	if f.brings(s) {
 		queued := difference(s.received, s.consumed)
 		b.receiveQueued.add(queued)
 		b.receiveWindow.add(s.receiveWindow)
@@ -377,7 +414,7 @@ const unseenPackets = 200
 // unseen reports whether much was delivered since the last sample without a sample. A joined
 // acknowledgement covers up to 45 segments.
 func (f *flow) unseen(s *sample) bool {
-	return f.source == PerAck && growth(s.delivered, f.last.delivered) > unseenPackets
+	return f.source == PerAck && (growth(s.delivered, f.last.delivered) > unseenPackets || f.closing())
 }
 
 // condition names the state of the sender before a sample.
@@ -497,6 +534,9 @@ func (f *flow) count(b *bin, e *tcp.Event) {
 		b.zeroWindows++
 	case tcp.EventLocalZeroWindow:
 		b.ownZeroWindows++
+		if f.source == Captured {
+			f.closedAtNs = e.TimeNs // events of captures come in the order of time
+		}
 	case tcp.EventRetransmit:
 		if e.Cause == tcp.CauseFast || e.Cause == tcp.CauseRACKTimer {
 			b.fast += int32(max(1, e.Value))

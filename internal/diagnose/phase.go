@@ -61,8 +61,15 @@ func medianOf(bins []bin, value func(*bin) float64) float64 {
 	return values[len(values)/2]
 }
 
-// receives reports whether this end mainly receives.
-func (b *bin) receives() bool { return b.receivedBytes > 4*b.ackedBytes && b.unsent.greatest <= 0 }
+// waitShare is the share of time with data to send from which on an end sends, whatever it receives.
+const waitShare = 0.2
+
+// receives reports whether this end mainly receives, and seldom has data that waits to be sent.
+func (b *bin) receives() bool {
+	waits := b.ns[condWindow] + b.ns[condReceive] + b.ns[condBuffer] + b.ns[condPartial] + b.ns[condDevice] +
+		b.ns[condPaced]
+	return b.receivedBytes > 4*b.ackedBytes && float64(waits) <= waitShare*float64(b.lengthNs())
+}
 
 // seconds is the length in s.
 func (p *phase) seconds() float64 { return math.Max(1e-9, float64(p.lengthNs())/1e9) }
@@ -138,7 +145,8 @@ func (p *phase) cutQueueUs() float64 {
 // samples behind a FIN.
 func (p *phase) continues() bool {
 	unseen := float64(p.unseenBytes) / math.Max(1, float64(p.ns[condNone]))
-	seen := float64(p.ackedBytes-p.unseenBytes) / math.Max(1, float64(p.lengthNs()-p.ns[condNone]))
+	all := p.ackedBytes + p.receivedBytes
+	seen := float64(all-p.unseenBytes) / math.Max(1, float64(p.lengthNs()-p.ns[condNone]))
 	return unseen > seen/sameRate && unseen < seen*sameRate
 }
 

@@ -44,6 +44,7 @@ type rule struct {
 
 // senderRules stand in the order of precedence: a rule may rely on those before it.
 var senderRules = []rule{
+	{"unseen", unseen},
 	{"radio pauses", radioPauses},
 	{"timeouts", timeouts},
 	{"path pauses", pauses},
@@ -65,6 +66,7 @@ var senderRules = []rule{
 
 // receiverRules hold for the end that receives.
 var receiverRules = []rule{
+	{"unseen", unseen},
 	{"turns", turns},
 	{"reader", reader},
 	{"own window", ownWindow},
@@ -84,7 +86,9 @@ const (
 	fullShare    = 0.13 // of samples with a full send buffer: below, the program fills it by chance
 	partialShare = 0.2  // of the active time with a part of a segment waiting
 	quietShare   = 0.5  // of the time without data to send
+	unseenShare  = 0.5  // of the time without samples
 	turnShare    = 0.25 // of the time explained by round trips of requests
+	lawFactor    = 2    // between the rate and that of the law of Mathis: above, losses do not limit
 	deviceShare  = 0.4  // of the active time with data behind the device's queue
 	pacedWindow  = 0.97 // of the rate that the window allows: above, pacing does not limit
 	usedPacing   = 0.75 // rate over the pacing rate: below, pacing does not limit
@@ -93,6 +97,8 @@ const (
 	readerWindow = 0.8  // mean window over the greatest: below, the reader lags
 	windowFull   = 0.3  // of the active time with a full congestion window
 	leastScaled  = 8    // unscaled windows in a round trip: above, the window's scale does not limit
+	fewClosed    = 2    // closed windows of a capture in which data seldom comes: above, the reader lags
+	shutShare    = 0.3  // of the time with a closed window of a capture: above, the reader lags
 	shrunkWindow = 0.6  // mean advertised window over the greatest: below, the reader lags
 	steadyWindow = 0.9  // mean window over the greatest: above, closed windows do not count
 	steadyShare  = 0.8  // of the time with the window at its median
@@ -157,13 +163,27 @@ func receiveLimit(p *phase) *match {
 // fillsBuffer reports whether the send buffer was full, and not only large beside its data.
 func (b *bin) fillsBuffer() bool { return float64(b.fullSamples) > fullShare*float64(b.samples) }
 
-// quiet is the share of time without data to send.
+// quiet is the share of time in which the program had given no whole segment that waited. In a
+// capture a short segment may also be the end of a full send buffer.
 func (p *phase) quiet() float64 {
 	quiet := p.share[condIdle] + p.share[condEmpty]
+	if p.flow.source != Captured {
+		quiet += p.share[condPartial]
+	}
 	if !p.fillsBuffer() {
 		quiet += p.share[condBuffer]
 	}
 	return quiet
+}
+
+// unseen recognises a time without samples, which has another rate than the rest.
+func unseen(p *phase) *match {
+	if p.unseenBytes == 0 || p.share[condNone] < unseenShare || p.continues() {
+		return nil
+	}
+	m := &match{limit: Unknown}
+	return m.because("state", "%s moved without a sample for %s of the time: the kernel makes none once an end has "+
+		"sent its FIN", bytes(float64(p.unseenBytes)), units.Percent(p.share[condNone]))
 }
 
 func sendBuffer(p *phase) *match {
@@ -225,19 +245,36 @@ func application(p *phase) *match {
 		p.cwnd.mean())
 }
 
-// senderHost judges a capture alone: data waits, no packet is lost, and no queue stands in the way.
+// senderHost judges a capture alone: data waits, the lost packets are too few to matter or the
+// sender does not care for them, and no queue stands in the way.
 func senderHost(p *phase) *match {
-	if p.flow.source != Captured || p.reductions > 0 || p.bin.rtt.count == 0 || p.queueUs() >= p.noQueueUs() ||
-		p.share[condWindow]+p.share[condPaced] < pacedShare*p.active() {
+	waits := p.share[condWindow] + p.share[condPaced] + p.share[condPartial]
+	if p.flow.source != Captured || p.bin.rtt.count == 0 || p.queueUs() >= p.noQueueUs() ||
+		waits < pacedShare*p.active() {
 		return nil
 	}
 	m := verdict(SenderHost, false).
 		because("rtt_us", "the RTT of %s is near its least value of %s: no queue is full", milliseconds(p.rttUs),
 			milliseconds(p.baseUs)).
-		because("segment_bytes", "full segments left for %s of the time",
-			units.Percent(p.share[condWindow]+p.share[condPaced]))
+		because("segment_bytes", "full segments left for %s of the time", units.Percent(waits))
 	m.or = []Limit{SendBuffer, CwndBound, Pacing, OwnQueue, Application}
-	return m
+	if p.reductions == 0 {
+		return m
+	}
+	law := p.lossRate()
+	if law < lawFactor*p.rateBps() && p.rateBps() < 2*lawFactor*law {
+		return nil
+	}
+	m.or = append(m.or, Capacity) // BBR has the path full without a queue
+	return m.because("retransmits_packets", "%s sent again would let a loss-based sender reach %s, and it had %s",
+		units.Count(p.retrans, "packet"), rate(law), rate(p.rateBps()))
+}
+
+// lossRate is the rate of a loss-based sender by the law of Mathis et al. 1997: it falls with the
+// square root of the loss.
+func (p *phase) lossRate() float64 {
+	loss := math.Max(1e-9, float64(p.reductions)/math.Max(1, float64(p.deliveredPackets)))
+	return 1.22 * p.mss() * 8 / p.rtt() / math.Sqrt(loss)
 }
 
 func ownQueue(p *phase) *match {
@@ -439,6 +476,13 @@ func queue(p *phase) *match {
 func capturedReader(p *phase) *match {
 	window := p.receiveWindow.mean()
 	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
+	shut := float64(p.shutNs) / math.Max(1, float64(p.lengthNs()))
+	silent := p.ownZeroWindows > fewClosed && p.dataNs < p.lengthNs()/2
+	if shut > shutShare || silent {
+		return verdict(ReceivingApplication, false).
+			because("local_zero_window", "the window closed %s, and no data came for %s of the time after that",
+				units.Count(int64(p.ownZeroWindows), "time"), units.Percent(shut))
+	}
 	if window >= shrunkWindow*float64(p.receiveWindow.greatest) || need < window/2 && p.ownZeroWindows == 0 {
 		return nil
 	}
@@ -481,6 +525,11 @@ func noData(p *phase) *match {
 	came := float64(p.dataNs) / float64(p.lengthNs())
 	if came > 0.5 {
 		return nil
+	}
+	if unasked := float64(p.unaskedNs) / float64(p.lengthNs()); unasked > (1-came)/2 {
+		return verdict(Idle, unasked > 0.7).
+			because("unacked_bytes", "for %s of the time nothing was outstanding, until this end's program sent data: "+
+				"it had asked for nothing", units.Percent(unasked))
 	}
 	return verdict(NoData, came < 0.3).
 		because("received_bytes", "for %s of the time no data came within %d round trips", units.Percent(1-came),

@@ -24,6 +24,12 @@ func (f *flow) short() Phase {
 	if f.openNs > p.fromNs && f.FirstNs > 0 {
 		handshake = min(float64(f.openNs-p.fromNs), length)
 	}
+	if f.source == Polled {
+		s[Unknown] = 1
+		m := &match{limit: Unknown}
+		m.because("acked_bytes", "%d bytes sent and %d received between two polls", f.ackedAll, f.receivedAll)
+		return Phase{StartNs: p.fromNs, EndNs: p.toNs, Shares: s.list(), Finding: m.finding()}
+	}
 	s[Handshake] = handshake
 	s[RoundTrips] = math.Max(1, length-handshake)
 	m := verdict(RoundTrips, true).

@@ -62,8 +62,10 @@ type end struct {
 	// busyUs is the time with data outstanding before busyNs; busyNs is 0 while none is.
 	busyUs, busyNs int64
 	resent         int64
-	// sackedTo is the end of the greatest SACK block while no segment was sent again behind it.
+	// sackedTo is the end of the greatest SACK block that is not acknowledged, and repaired tells
+	// whether a segment below it was sent again.
 	sackedTo  int64
+	repaired  bool
 	recoverTo int64 // bytes sent when it began to send again; 0 outside of recovery
 	timedOut  bool  // the recovery began with a timeout
 	sentNs    int64 // time of the last segment with data
@@ -201,6 +203,7 @@ func (s *Series) resend(step *conn.Step, e *end) error {
 	e.resent += count
 	event := tcp.Event{TimeNs: now, Flow: e.id, Kind: tcp.EventRetransmit, Value: count}
 	silence := now - e.sentNs
+	e.repaired = e.repaired || step.Offset < e.sackedTo
 	fast := step.Signs&conn.FastRetransmission != 0
 	if fast {
 		event.Cause = tcp.CauseFast
@@ -289,8 +292,10 @@ func (s *Series) overtaken(step *conn.Step, e *end) error {
 	if e.sackedTo == 0 || step.AckOffset < e.sackedTo {
 		return nil
 	}
+	repaired := e.repaired || e.recoverTo > 0
 	e.sackedTo = 0
-	if e.recoverTo > 0 {
+	e.repaired = false
+	if repaired {
 		return nil
 	}
 	return s.flushed(&tcp.Event{TimeNs: segment.TimeNs, Flow: e.id, Kind: tcp.EventReordering})

@@ -1,0 +1,233 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"airtide/internal/tcp"
+)
+
+// whole feeds an engine of a source, and returns the finding of its flow.
+func whole(t *testing.T, source Source, play func(*scene)) Connection {
+	t.Helper()
+	s := newScene(t, Options{Source: source})
+	play(s)
+	return s.only()
+}
+
+// A program that writes other sizes than segments always leaves a part of one, and still it is the
+// program that limits.
+func TestPartsOfSegmentsAreNoData(t *testing.T) {
+	play := func(s *scene) {
+		s.run(5e9, func(int64) {
+			s.sends(1)
+			s.set(values{tcp.InFlightPackets: 8, tcp.CwndLimited: 0, tcp.WrittenBytes: s.row.Values[tcp.SentBytes] + 600})
+		})
+	}
+	for source, want := range map[Source]Limit{PerAck: Application, Polled: Application, Captured: SenderHost} {
+		if got := whole(t, source, play); got.Limit != want {
+			t.Errorf("source %d: the limit is %s, want %s", source, got.Limit, want)
+		}
+	}
+}
+
+// Between two polls no segment shows that data came: the counters do.
+func TestPolledReceivers(t *testing.T) {
+	polls := func(each func(*scene) bool) func(*scene) {
+		return func(s *scene) {
+			s.set(values{
+				tcp.SentBytes: 0, tcp.WrittenBytes: 0, tcp.InFlightPackets: 0, tcp.CwndLimited: 0,
+				tcp.ReceiverRttUs: 40_000, tcp.SegmentBytes: tcp.Absent, tcp.SeqBytes: tcp.Absent,
+			})
+			for range 50 {
+				s.now += 90 * ms
+				s.run(10*ms, func(int64) {
+					if each(s) {
+						s.grow(values{tcp.ReceivedBytes: 20 * segment})
+					}
+				})
+			}
+		}
+	}
+	reads := func(s *scene, left, window int64) bool {
+		s.set(values{
+			tcp.ReadBytes: s.row.Values[tcp.ReceivedBytes] + 20*segment - left, tcp.ReceiveWindowBytes: window,
+		})
+		return true
+	}
+	for want, each := range map[Limit]func(*scene) bool{
+		SenderOrNetwork:      func(s *scene) bool { return reads(s, 0, 1<<16) },
+		ReceivingApplication: func(s *scene) bool { return reads(s, 30_000, 10_000) },
+		ReceiveWindow:        func(s *scene) bool { return reads(s, 0, 12_000) },
+		NoData:               func(s *scene) bool { return s.now/(100*ms)%4 == 0 && reads(s, 0, 1<<16) },
+	} {
+		if got := whole(t, Polled, polls(each)); got.Limit != want {
+			t.Errorf("the limit is %s, want %s: %v", got.Limit, want, got.Evidence)
+		}
+	}
+}
+
+// Polls do not show how the time of a short connection was spent.
+func TestPolledShortConnections(t *testing.T) {
+	got := whole(t, Polled, func(s *scene) {
+		s.run(10*ms, nil)
+		s.event(tcp.Event{Kind: tcp.EventOpen, From: uint8(tcp.StateSynSent), To: uint8(tcp.StateEstablished)})
+		s.event(tcp.Event{Kind: tcp.EventClose, Reason: tcp.ReasonLocalFIN})
+	})
+	if got.Direction != "short" || len(got.Shares) != 1 || got.Shares[0].Limit != Unknown || got.Certainty != Guess {
+		t.Errorf("%s: %v, %s", got.Direction, got.Shares, got.Certainty)
+	}
+}
+
+// A host that is suspended does not make its program idle: data waited all the time.
+func TestASuspendedHostIsNoIdleProgram(t *testing.T) {
+	got := whole(t, PerAck, func(s *scene) {
+		s.set(values{tcp.InFlightPackets: 8, tcp.CwndLimited: 0, tcp.PacingRateBps: 2_000_000})
+		s.run(4e9, func(int64) { s.sends(2) })
+		s.now += 3e9 // the kernel's clock of busy time stood still
+		s.run(2e9, func(int64) { s.sends(2) })
+	})
+	for _, x := range got.Shares {
+		if x.Limit == Application || x.Limit == Unknown && (x.Share < 0.3 || x.Share > 0.45) {
+			t.Errorf("shares %v", got.Shares)
+		}
+	}
+	if got.Limit != Pacing {
+		t.Errorf("the limit is %s", got.Limit)
+	}
+}
+
+// A player that asks for a piece each two seconds leaves its connection idle. A server that thinks
+// leaves it without data.
+func TestWhoPausesADownload(t *testing.T) {
+	for want, asks := range map[Limit]bool{Idle: true, NoData: false} {
+		got := whole(t, PerAck, func(s *scene) {
+			for range 5 {
+				s.receives(200*ms, nil)
+				if !asks { // the request is acknowledged at once, and the answer comes late
+					s.run(10*ms, func(int64) {
+						s.grow(values{tcp.SentBytes: 80, tcp.WrittenBytes: 80, tcp.AckedBytes: 80, tcp.BusyUs: 10_000})
+						s.set(values{tcp.SegmentBytes: 0, tcp.AckBytes: s.row.Values[tcp.AckedBytes]})
+					})
+				}
+				s.now += 2e9
+				if asks {
+					s.grow(values{tcp.SentBytes: 80, tcp.WrittenBytes: 80, tcp.AckedBytes: 80, tcp.BusyUs: 10_000})
+					s.set(values{tcp.AckBytes: s.row.Values[tcp.AckedBytes]})
+				}
+			}
+			s.receives(200*ms, nil)
+		})
+		if got.Direction != "receives" || got.Limit != want {
+			t.Errorf("it %s, the limit is %s, want %s: %v", got.Direction, got.Limit, want, got.Evidence)
+		}
+	}
+}
+
+// Data that came behind the own FIN has no samples. It is no short connection, and no silence.
+func TestBytesBehindAFinAreTold(t *testing.T) {
+	got := whole(t, PerAck, func(s *scene) {
+		s.set(values{tcp.SentBytes: 0, tcp.WrittenBytes: 0, tcp.InFlightPackets: 0, tcp.CwndLimited: 0})
+		s.run(20*ms, nil)
+		s.set(values{tcp.StateField: int64(tcp.StateFinWait2)})
+		s.run(10*ms, nil)
+		s.now += 5e9
+		s.set(values{tcp.ReceivedBytes: 9_000_000, tcp.ReadBytes: 9_000_000, tcp.StateField: int64(tcp.StateClose)})
+		s.run(10*ms, nil)
+		s.event(tcp.Event{Kind: tcp.EventClose, Reason: tcp.ReasonLocalFIN})
+	})
+	if got.Direction != "receives" || got.Limit != Unknown || got.ReceivedBytes != 9_000_000 ||
+		!strings.Contains(got.Next, "--with half-closed") || len(got.Evidence) == 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A capture names no congestion control. Losses that would let a loss-based sender be much faster,
+// or much slower, do not limit this one.
+func TestCapturedLossesMustFitTheRate(t *testing.T) {
+	for _, c := range []struct {
+		want           Limit
+		segments, each int64 // segments in 10 ms, and one loss in so many of them
+	}{{SenderHost, 4, 490}, {RandomLoss, 4, 60}, {SenderHost, 40, 25}} {
+		got := whole(t, Captured, func(s *scene) {
+			s.run(10e9, func(i int64) {
+				s.sends(c.segments)
+				cwnd := 20 + i*7919%61
+				s.set(values{tcp.RttUs: 40_000 + i*7919%1000, tcp.CwndPackets: cwnd, tcp.InFlightPackets: cwnd})
+				s.recover(i%c.each == c.each-1)
+			})
+		})
+		if got.Limit != c.want {
+			t.Errorf("one loss in %d × 10 ms: the limit is %s, want %s: %v", c.each, got.Limit, c.want, got.Evidence)
+		}
+	}
+}
+
+// A reader that lets the window of a capture close for long is slow, though the window is large when
+// data comes.
+func TestCapturedReaderThatClosesItsWindow(t *testing.T) {
+	at := func(s *scene) {
+		for range 20 {
+			s.receives(100*ms, nil)
+			s.event(tcp.Event{Kind: tcp.EventLocalZeroWindow})
+			s.now += 150 * ms
+		}
+		s.receives(100*ms, nil)
+	}
+	if got := whole(t, Captured, at); got.Limit != ReceivingApplication {
+		t.Errorf("at the receiver the limit is %s: %v", got.Limit, got.Evidence)
+	}
+	// At the sender the time until the window opens and lets data out belongs to the window.
+	sender := func(s *scene) {
+		s.set(values{tcp.CwndLimited: 0, tcp.SendWindowBytes: 60_000})
+		for range 20 {
+			s.run(50*ms, func(int64) {
+				s.sends(2)
+				s.set(values{tcp.SendWindowBytes: 60_000})
+			})
+			all := s.row.Values[tcp.SentBytes]
+			s.set(values{tcp.AckedBytes: all, tcp.WrittenBytes: all + segment, tcp.SendWindowBytes: 0})
+			s.now += 200 * ms
+			s.event(tcp.Event{Kind: tcp.EventZeroWindow})
+			s.run(10*ms, nil)
+			s.grow(values{tcp.SentBytes: 20 * segment})
+		}
+	}
+	if got := whole(t, Captured, sender); got.Limit != ReceivingApplication {
+		t.Errorf("at the sender the limit is %s: %v, %v", got.Limit, got.Shares, got.Evidence)
+	}
+}
+
+// A client that sends its requests in parts explains the pauses of the server.
+func TestThePeersNagleIsSaid(t *testing.T) {
+	a, b := twoEnds(t, 20*ms, steady(10*ms), steady(0), 1<<20)
+	for i := range a.Report.Connections[0].Phases {
+		a.Report.Connections[0].Phases[i].Limit = Application
+		a.Report.Connections[0].Phases[i].Shares = []Share{{Application, 1}}
+	}
+	for i := range b.Report.Connections[0].Phases {
+		b.Report.Connections[0].Phases[i].Limit = Nagle
+	}
+	if j := onlyJoined(t, a, b); j.Limit != Nagle || j.Shares[0].Limit != Nagle {
+		t.Errorf("the limit is %s, %v", j.Limit, j.Shares)
+	}
+}
+
+// Delays of one way need samples near the time of sending. Polls have none.
+func TestDelaysNeedTheTimeOfSending(t *testing.T) {
+	a, b := twoEnds(t, 20*ms, steady(10*ms), steady(0), 1<<20)
+	a.Source = Polled
+	if joined := Join(a, b); len(joined) != 1 || joined[0].Delays != nil {
+		t.Errorf("polled: %+v", joined)
+	}
+	var sender, receiver track
+	for i := range int64(100) { // ten segments at once each 300 ms, and the ACKs 60 ms later
+		now := i * 300 * ms
+		sent := i * 10 * segment
+		sender.add(trackPoint{timeNs: now + 60*ms, sent: sent + 10*segment, acked: sent + 10*segment}, 0)
+		receiver.add(trackPoint{timeNs: now + 30*ms, received: sent + 10*segment}, 10*segment)
+	}
+	if d, ok := delaysBetween(sender.Values, receiver.Values); ok && d.DataQueueUs > 5000 {
+		t.Errorf("data waited %d us, %+v", d.DataQueueUs, d)
+	}
+}
