@@ -41,6 +41,9 @@ const (
 	// A compressed capture of more than freeBytes may expand as far as gzip can.
 	freeBytes    = 1 << 28
 	maxExpansion = 1100
+	// More than freePackets need compressedBytes each. Headers of real traffic need 8 and more.
+	freePackets     = 1 << 19
+	compressedBytes = 2
 )
 
 // Damage is the place where a capture stops being readable.
@@ -75,6 +78,7 @@ type Reader struct {
 	interfaces  []networkInterface
 	read        atomic.Int64
 	size        int64
+	compressed  bool
 }
 
 // Open opens a capture, which may be a pipe; "-" is standard input. It waits for the writer of a
@@ -130,6 +134,7 @@ func New(in io.Reader, name string) (*Reader, error) {
 
 // unpack removes a compression.
 func (r *Reader) unpack(head []byte, in io.Reader) (io.Reader, error) {
+	r.compressed = true
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(bufio.NewReaderSize(in, 1<<16))
@@ -146,6 +151,7 @@ func (r *Reader) unpack(head []byte, in io.Reader) (io.Reader, error) {
 		r.close = append(r.close, z.Close)
 		return &expanded{in: z, from: &r.read}, nil
 	}
+	r.compressed = false
 	return in, nil
 }
 
@@ -194,6 +200,9 @@ func (r *Reader) foreign(err error) error {
 // Next reads the next packet. It returns io.EOF at the end, and a *Damage where the capture is
 // unreadable.
 func (r *Reader) Next(p *Packet) error {
+	if r.compressed && r.number >= freePackets+uint64(r.read.Load())/compressedBytes {
+		return r.damage("more packets than a compressed capture of this size has; give it without compression", nil)
+	}
 	err := r.next(p)
 	if err != nil {
 		return err

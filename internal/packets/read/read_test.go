@@ -213,17 +213,35 @@ func TestHostileZstd(t *testing.T) {
 		!strings.Contains(err.Error(), "some.pcap: zstd needs more than 32 MiB") {
 		t.Error(err)
 	}
-	r, err := read.New(bytes.NewReader(zeros(1<<23, 10_000)), "some.pcap") // 1.3 GB
+	// 400 packets of 1 MB
+	plain := append([]byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00"), make([]byte, 16)...)
+	packet := append([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x0f\x00\x00\x00\x0f\x00"), make([]byte, 0xf0000)...)
+	z, err := zstd.NewWriter(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	n := 0
-	for p := (read.Packet{}); err == nil; n++ {
-		err = r.Next(&p)
+	small := z.EncodeAll(append(plain, bytes.Repeat(packet, 400)...), nil)
+	if _, err := readAll(t, small); err == nil || !strings.Contains(err.Error(), "zstd expands more than 1100-fold") {
+		t.Errorf("%d bytes: %v", len(small), err)
 	}
-	if n > 20_000_000 || !strings.Contains(err.Error(), "zstd expands more than 1100-fold") {
-		t.Errorf("%d packets, %v", n, err)
+}
+
+// The number of packets in a compressed capture is bounded by its size: each takes time.
+func TestHostileNumberOfPackets(t *testing.T) {
+	plain := append([]byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00"), make([]byte, 16+16<<20)...)
+	var small bytes.Buffer
+	z := gzip.NewWriter(&small)
+	_, _ = z.Write(plain)
+	_ = z.Close()
+	got, err := readAll(t, small.Bytes())
+	if err == nil || !strings.Contains(err.Error(), "more packets than a compressed capture of this size has") {
+		t.Error(err)
+	}
+	if most := 1<<19 + small.Len()/2; len(got) < 1<<19 || len(got) > most {
+		t.Errorf("%d packets of %d bytes, want 2^19 to %d", len(got), small.Len(), most)
+	}
+	if got, err := readAll(t, plain); err != nil || len(got) != 1<<20 {
+		t.Errorf("%d packets without compression, %v", len(got), err)
 	}
 }
 
