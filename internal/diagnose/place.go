@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"airtide/internal/tcp"
@@ -13,7 +14,7 @@ import (
 // Places joins retransmissions with the packets that this host dropped. It takes the events of one
 // flow in the order of time. The zero value has seen none.
 type Places struct {
-	dropped []droppedRange // not yet sent again, oldest first
+	dropped []droppedRange // not yet sent again, apart from each other, in the order of the stream
 	here    []Place
 	beyond  int64
 }
@@ -24,8 +25,9 @@ type droppedRange struct {
 	place string
 }
 
-// maxDropped bounds the ranges of a flow. A window of 64 MB has fewer losses.
-const maxDropped = 1024
+// maxDropped bounds the ranges of a flow. Beyond it the first half goes. A burst of losses in a
+// queue of this host has fewer gaps.
+const maxDropped = 512
 
 // maxPlaces bounds the places of a flow.
 const maxPlaces = 16
@@ -47,12 +49,13 @@ type Losses struct {
 func (p *Places) Event(e *tcp.Event) {
 	switch {
 	case e.Kind == tcp.EventDrop && e.From == tcp.DirectionSent && e.EndSeq > e.Seq:
-		if len(p.dropped) >= maxDropped {
-			p.dropped = slices.Delete(p.dropped, 0, maxDropped/2)
-		}
-		p.dropped = append(p.dropped, droppedRange{tcp.Block{Start: e.Seq, End: e.EndSeq}, e.Text})
+		at := p.cut(e.Seq, e.EndSeq, func(string, int64) {})
+		p.dropped = slices.Insert(p.dropped, at, droppedRange{tcp.Block{Start: e.Seq, End: e.EndSeq}, e.Text})
 	case e.Kind == tcp.EventRetransmit:
 		p.retransmit(e)
+	}
+	if len(p.dropped) > maxDropped {
+		p.dropped = slices.Delete(p.dropped, 0, maxDropped/2)
 	}
 }
 
@@ -62,26 +65,38 @@ func (p *Places) retransmit(e *tcp.Event) {
 	packets := max(1, e.Value)
 	length := max(1, e.EndSeq-e.Seq)
 	left := packets
-	var rest []droppedRange
-	for _, d := range p.dropped {
-		from := max(d.Start, e.Seq)
-		to := min(d.End, e.EndSeq)
-		if to <= from {
-			rest = append(rest, d)
-			continue
-		}
-		n := min(left, (packets*(to-from)+length-1)/length)
-		p.add(d.place, n)
+	p.cut(e.Seq, e.EndSeq, func(place string, bytes int64) {
+		n := min(left, (packets*bytes+length-1)/length)
+		p.add(place, n)
 		left -= n
+	})
+	p.beyond += left
+}
+
+// cut takes a range of the stream out of the dropped ranges. It calls of with the bytes of each
+// part, and returns the index at which the range would stand.
+func (p *Places) cut(from, to int64, of func(place string, bytes int64)) (at int) {
+	if to <= from {
+		return 0
+	}
+	all := p.dropped
+	at = sort.Search(len(all), func(i int) bool { return from < all[i].End })
+	behind := at
+	var before, rest []droppedRange
+	for ; behind < len(all) && all[behind].Start < to; behind++ {
+		d := all[behind]
+		of(d.place, min(to, d.End)-max(from, d.Start))
 		if d.Start < from {
-			rest = append(rest, droppedRange{tcp.Block{Start: d.Start, End: from}, d.place})
+			before = append(before, droppedRange{tcp.Block{Start: d.Start, End: from}, d.place})
 		}
 		if to < d.End {
 			rest = append(rest, droppedRange{tcp.Block{Start: to, End: d.End}, d.place})
 		}
 	}
-	p.dropped = rest
-	p.beyond += left
+	if behind > at {
+		p.dropped = slices.Replace(all, at, behind, append(before, rest...)...)
+	}
+	return at + len(before)
 }
 
 func (p *Places) add(name string, packets int64) {

@@ -95,3 +95,21 @@ func TestLossesSayWhere(t *testing.T) {
 		t.Errorf("the sum is %+v", l)
 	}
 }
+
+// Retransmissions may cut ranges into parts without end. Their number is bounded too.
+func TestPartsOfDropsAreBounded(t *testing.T) {
+	var p Places
+	for range 2 * maxDropped {
+		e := dropOf(0, 1<<40, "queue")
+		p.Event(&e)
+	}
+	for i := range int64(100_000) {
+		e := again(20*i, 20*i+10, 1)
+		p.Event(&e)
+		e = again(20*i+5, 20*i, 1) // empty
+		p.Event(&e)
+	}
+	if len(p.dropped) > maxDropped {
+		t.Errorf("%d ranges", len(p.dropped))
+	}
+}

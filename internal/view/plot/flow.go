@@ -27,6 +27,10 @@ type FlowSeries struct {
 	marks     [numMarkClasses]marks
 }
 
+// maxControls bounds the changes of the congestion control that are drawn. More would not be told
+// apart.
+const maxControls = 256
+
 // controlChange is a change of the congestion control.
 type controlChange struct {
 	ns   int64

@@ -218,6 +218,9 @@ func (s *Series) Event(e *tcp.Event) error {
 		}
 		fs.caChanges.add(max(e.TimeNs, from), int64(e.To))
 	case tcp.EventCCChange:
+		if len(fs.controls) == maxControls {
+			break
+		}
 		fs.controls = append(fs.controls, controlChange{e.TimeNs, e.Text})
 	}
 	if e.TimeNs < from {
