@@ -47,8 +47,7 @@ func (f *fairnessFlags) judgeRecording(ctx context.Context, t *terminal.Terminal
 		return err
 	}
 	r.warnDamage()
-	report := s.Report()
-	one, out, of, err := f.options.Recording(&report, f.by, f.leastRate)
+	one, out, of, err := f.options.Recording(s, f.by, f.leastRate)
 	if out > 0 {
 		t.Warnf("%d of %s left out: below --least %s", out, units.Count(of, "rate"), f.least)
 	}

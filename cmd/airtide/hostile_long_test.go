@@ -145,6 +145,36 @@ func hostileCorpus(t *testing.T) map[string][]byte {
 				})
 			}
 		}),
+		"late retransmissions": recordingOf(t, trace.Metadata{Source: "bpf"}, func(w *trace.Writer) {
+			_ = w.Flow(hostileFlow(1))
+			samplesOf(w, 1, 10, func(i int) int64 { return int64(i) })
+			for range 100_000 {
+				_ = w.Event(&tcp.Event{Flow: 1, TimeNs: 1 << 60, Kind: tcp.EventRetransmit, Value: 1})
+			}
+			_ = w.Flush()
+			samplesOf(w, 1, 300_000, func(i int) int64 { return int64(i) * 1000 })
+		}),
+		"congestion controls": recordingOf(t, trace.Metadata{Source: "bpf"}, func(w *trace.Writer) {
+			_ = w.Flow(hostileFlow(1))
+			samplesOf(w, 1, 1000, func(i int) int64 { return int64(i) * 1e6 })
+			for i := range 140_000 {
+				_ = w.Event(&tcp.Event{Flow: 1, TimeNs: int64(i) * 7e3, Kind: tcp.EventCCChange, Text: fmt.Sprintf("%06d", i)})
+			}
+		}),
+		"parts of drops": recordingOf(t, trace.Metadata{With: []string{"drops"}}, func(w *trace.Writer) {
+			_ = w.Flow(hostileFlow(1))
+			for range 1024 {
+				_ = w.Event(&tcp.Event{
+					Flow: 1, TimeNs: 1, Kind: tcp.EventDrop, From: tcp.DirectionSent, EndSeq: 1 << 40, Text: "queue",
+				})
+			}
+			for i := range int64(150_000) {
+				_ = w.Event(&tcp.Event{
+					Flow: 1, TimeNs: i * 1000, Kind: tcp.EventRetransmit, Seq: i * 10, EndSeq: i*10 + 1, Value: 1,
+				})
+			}
+			samplesOf(w, 1, 1000, func(i int) int64 { return int64(i) * 1e6 })
+		}),
 		"noise":           append(bytes.Clone(empty), noise...),
 		"cut off":         empty[:len(empty)/2],
 		"a marker's loop": bytes.Repeat([]byte("\x89ATR\r\n\x1a\n"), hostileBytes/8),
@@ -333,6 +363,34 @@ func peakMemory(pid int, ended <-chan struct{}) (peak int64) {
 			return peak
 		case <-time.After(2 * time.Millisecond):
 		}
+	}
+}
+
+// TestManyFlowsTakeLittleMemory sums up the flows of a busy server. No verb holds a report of each.
+func TestManyFlowsTakeLittleMemory(t *testing.T) {
+	const flows, memory = 200_000, 300 << 20
+	path := filepath.Join(t.TempDir(), "it.atr")
+	data := recordingOf(t, trace.Metadata{Source: "bpf"}, func(w *trace.Writer) {
+		for id := range tcp.FlowID(flows) {
+			_ = w.Flow(hostileFlow(id + 1))
+		}
+		samplesOf(w, flows, 3*flows, func(i int) int64 { return int64(i) * 1e4 })
+	})
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{
+		"info", "info --json", "info --json --sort process", "fairness", "fairness --by process", "diagnose --json",
+	} {
+		t.Run(verb, func(t *testing.T) {
+			cmd := airtide(append(strings.Fields(verb), path)...)
+			ended := startVerb(t, cmd)
+			used := peakMemory(cmd.Process.Pid, ended)
+			if status := cmd.ProcessState.ExitCode(); status != 0 || used > memory {
+				t.Errorf("status %d, %d MB of memory, want at most %d", status, used>>20, memory>>20)
+			}
+			t.Logf("%d MB, %s", used>>20, processorTime(cmd))
+		})
 	}
 }
 

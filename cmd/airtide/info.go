@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -64,24 +65,27 @@ role is the process, the service's port, the peer, and whether the flow sends or
 				}
 				o.flow = &flow
 			}
-			o.whole = bool(asJSON) || len(args) == 2
-			var reports [2]infoJSON
+			o.maxFlows = maxFlows / len(args)
+			var summed [2]*summedUp
 			for i, path := range args {
 				r, err := openTrace(cmd.Context(), t, path)
 				if err != nil {
 					return err
 				}
 				defer r.Close()
-				reports[i], err = summarise(cmd.Context(), r, &o)
+				summed[i], err = summarise(cmd.Context(), r, &o)
 				if err != nil {
 					return err
 				}
 				defer r.warnDamage() // below a long report, where it is seen
 			}
 			if len(args) == 2 {
-				return printComparison(t, args, reports, bool(asJSON))
+				return printComparison(t, args, summed, o.order, bool(asJSON))
 			}
-			return printInfo(t, args[0], &reports[0], &o, bool(asJSON))
+			if asJSON {
+				return printInfoJSON(t, summed[0], o.order)
+			}
+			return printInfo(t, args[0], summed[0], &o)
 		},
 	}
 	fl := cmd.Flags()
@@ -97,27 +101,38 @@ role is the process, the service's port, the peer, and whether the flow sends or
 
 // infoOptions choose and order the flows.
 type infoOptions struct {
-	flow   *uint // nil for all
-	whole  bool  // all flows are needed, and not only those of the table
-	order  *summary.Order
-	filter recordedFilter
+	flow     *uint // nil for all
+	order    *summary.Order
+	filter   recordedFilter
+	maxFlows int
 }
 
+// summedUp is a recording whose flows are kept in short. Reports of them are made on demand.
+type summedUp struct {
+	infoJSON // without flows
+	summary  *summary.Summary
+	found    diagnose.Report
+}
+
+// list returns the flows in an order.
+func (s *summedUp) list(o *summary.Order) summary.List { return s.summary.List(o, &s.found) }
+
 // summarise reads a recording.
-func summarise(ctx context.Context, r *reading, o *infoOptions) (infoJSON, error) {
+func summarise(ctx context.Context, r *reading, o *infoOptions) (*summedUp, error) {
 	meta := r.Metadata()
 	flows, err := o.filter.flows(ctx, r)
 	if err != nil {
-		return infoJSON{}, err
+		return nil, err
 	}
 	s := summary.New(summary.Options{Unseen: unseen(meta.Source), Drops: recordsDrops(meta)})
 	engine := diagnose.New(diagnoseOptions(meta))
 	fields := append(summary.Fields(), diagnose.Fields()...)
-	err = r.scan(ctx, "summing up", trace.ScanOptions{Fields: fields, Flows: flows}, tcp.Tee{s, engine})
+	options := trace.ScanOptions{Fields: fields, Flows: flows, MaxFlows: o.maxFlows}
+	err = r.scan(ctx, "summing up", options, tcp.Tee{s, engine})
 	if err != nil {
-		return infoJSON{}, err
+		return nil, err
 	}
-	report := o.report(s)
+	report := s.Totals()
 	found := engine.Report()
 	report.Explain(&found)
 	if report.Totals.Flows > diagnose.MaxFlows {
@@ -125,22 +140,17 @@ func summarise(ctx context.Context, r *reading, o *infoOptions) (infoJSON, error
 			report.Totals.Flows)
 	}
 	if o.flow != nil {
-		has := func(id tcp.FlowID) bool { _, ok := report.Flow(id); return ok }
+		has := func(id tcp.FlowID) bool { only := s.Only(id); _, ok := only.Flow(id); return ok }
 		if err := needFlows(ctx, r, flowIDs([]uint{*o.flow}), has); err != nil {
-			return infoJSON{}, err
+			return nil, err
 		}
 	}
-	if o.order != nil {
-		report.Sort(*o.order)
-	}
-	return infoJSON{meta, r.Damage(), report}, nil
+	return &summedUp{infoJSON{meta, r.Damage(), report}, s, found}, nil
 }
 
 // report makes the report of the flows that are printed.
 func (o *infoOptions) report(s *summary.Summary) summary.Report {
 	switch {
-	case o.whole:
-		return s.Report()
 	case o.flow != nil:
 		return s.Only(tcp.FlowID(*o.flow))
 	case o.order != nil:
@@ -149,11 +159,26 @@ func (o *infoOptions) report(s *summary.Summary) summary.Report {
 	return s.First(summary.TopFlows, summary.OrderByBytes)
 }
 
-// printInfo prints one recording or one of its flows.
-func printInfo(t *terminal.Terminal, path string, info *infoJSON, o *infoOptions, asJSON bool) (err error) {
-	if asJSON {
-		return t.JSON(info)
+// printInfoJSON prints one recording with all flows. They are made one by one.
+func printInfoJSON(t *terminal.Terminal, info *summedUp, order *summary.Order) error {
+	return t.JSONWithList(info.infoJSON, "flows", anyOf(info.list(order).Each()))
+}
+
+// anyOf hides the type of elements.
+func anyOf[T any](elements iter.Seq[T]) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for e := range elements {
+			if !yield(e) {
+				return
+			}
+		}
 	}
+}
+
+// printInfo prints one recording or one of its flows.
+func printInfo(t *terminal.Terminal, path string, info *summedUp, o *infoOptions) (err error) {
+	info.Report = o.report(info.summary)
+	info.Explain(&info.found)
 	var text bytes.Buffer
 	to := summary.TextOptions{Colour: t.Colour}
 	if o.flow != nil {

@@ -29,15 +29,18 @@ type comparedRecording struct {
 }
 
 // printComparison prints two recordings side by side.
-func printComparison(t *terminal.Terminal, files []string, info [2]infoJSON, asJSON bool) error {
-	a, b := &info[0], &info[1]
-	c := summary.Compare(&a.Report, &b.Report)
+func printComparison(
+	t *terminal.Terminal, files []string, info [2]*summedUp, order *summary.Order, asJSON bool,
+) error {
+	a, b := info[0], info[1]
+	c := summary.Compare(a.list(order), b.list(order))
+	changes := summary.ChangesOf(&a.Totals, &b.Totals)
 	if asJSON {
-		return t.JSON(comparisonJSON{
+		return t.JSONWithList(comparisonJSON{
 			comparedRecording{files[0], a.Recording, a.Damage, a.Totals},
 			comparedRecording{files[1], b.Recording, b.Damage, b.Totals},
-			c.Totals, c.Flows,
-		})
+			*changes, []summary.Pair{},
+		}, "flows", anyOf(c.Pairs()))
 	}
 	var text bytes.Buffer
 	for i, name := range []string{"A", "B"} {
@@ -57,23 +60,23 @@ func printComparison(t *terminal.Terminal, files []string, info [2]infoJSON, asJ
 		{Title: "CHANGE", Right: true, Optional: 1},
 	}}
 	totals.Add("flows", fmt.Sprint(a.Totals.Flows), fmt.Sprint(b.Totals.Flows))
-	for _, row := range c.Totals.Text() {
+	for _, row := range changes.Text() {
 		totals.Add(row.Name, row.A, row.B, row.Change)
 	}
-	if err := t.Table(totals); err != nil || len(c.Flows) == 0 {
+	if err := t.Table(totals); err != nil || c.Len() == 0 {
 		return err
 	}
 	if _, err := io.WriteString(t.Out, "\n"); err != nil {
 		return err
 	}
-	return t.Table(pairsTable(c.Flows))
+	return t.Table(pairsTable(c))
 }
 
 // maxPairs is the number of pairs in the table.
 const maxPairs = 40
 
 // pairsTable has a row for each pair of flows.
-func pairsTable(pairs []summary.Pair) *terminal.Table {
+func pairsTable(c *summary.Comparison) *terminal.Table {
 	table := &terminal.Table{Columns: []terminal.Column{
 		{Title: "FLOW\nA > B"},
 		{Title: "PROCESS", Optional: 5, Least: 8},
@@ -88,12 +91,17 @@ func pairsTable(pairs []summary.Pair) *terminal.Table {
 		{Title: "RETRANSMITTED\nA > B  CHANGE", Right: true, Optional: 10},
 		{Title: "LIMITED BY\nA > B", Optional: 1},
 	}}
-	for i := range pairs[:min(len(pairs), maxPairs)] {
-		p := pairs[i].Text()
+	rows := 0
+	for pair := range c.Pairs() {
+		if rows == maxPairs {
+			break
+		}
+		rows++
+		p := pair.Text()
 		table.Add(p.Flows, p.Process, p.Role, p.Peer, p.CongestionControl, p.AckedRate, p.ReceiveRate, p.Rtt, p.P99,
 			p.Cwnd, p.Retrans, p.LimitedBy)
 	}
-	if more := len(pairs) - maxPairs; more > 0 {
+	if more := c.Len() - rows; more > 0 {
 		table.Add(fmt.Sprintf("and %d more: --json shows all", more))
 	}
 	return table

@@ -80,7 +80,9 @@ func limitMemory(path string, size int64) {
 func (r *reading) scan(ctx context.Context, doing string, o trace.ScanOptions, sink tcp.Sink) error {
 	from := r.Metadata().ClockMonotonicNs
 	s := &watched{ctx: ctx, sink: sink}
-	o.MaxFlows = maxFlows
+	if o.MaxFlows == 0 {
+		o.MaxFlows = maxFlows
+	}
 	s.at.Store(from)
 	of := ""
 	if totals, ok := r.Totals(); ok {

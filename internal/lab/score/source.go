@@ -38,12 +38,13 @@ func CheckResultKey(by string) error {
 
 // Recording judges the flows, processes or peers of a recording. It leaves out rates below least,
 // in Mbit/s, and returns how many of how many.
-func (o *Options) Recording(report *summary.Report, by string, least float64) (one Score, out, of int, err error) {
-	if report.Totals.ActiveS == 0 {
+func (o *Options) Recording(s *summary.Summary, by string, least float64) (one Score, out, of int, err error) {
+	activeS := s.Totals().Totals.ActiveS
+	if activeS == 0 {
 		return one, 0, 0, errors.New("no flow sent for long enough to have a rate")
 	}
 	one.Of = cmp.Or(by, "flow")
-	names, rates := report.Rates(keys[one.Of])
+	names, rates := s.List(nil, nil).Rates(activeS, keys[one.Of])
 	for i, rate := range rates {
 		if rate >= least {
 			one.Names = append(one.Names, names[i])

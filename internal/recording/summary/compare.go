@@ -2,13 +2,19 @@ package summary
 
 import (
 	"cmp"
+	"iter"
 	"slices"
+
+	"airtide/internal/tcp"
 )
 
 // Comparison sets two recordings side by side.
 type Comparison struct {
-	Totals Changes `json:"totals"`
-	Flows  []Pair  `json:"flows"` // matched flows in the order of A, then those of B alone
+	a, b List
+	// pairs are the indices of the flows in a and b, -1 without one. Matched flows and those of a
+	// alone come first, in the order of a, then those of b alone.
+	pairs          [][2]int32
+	rolesA, rolesB []Role
 }
 
 // Pair is a flow of each recording with the same role. A or B is nil if only the other has it.
@@ -120,44 +126,73 @@ func changes(a, b *Figures) *Changes {
 // Compare matches the flows of two recordings by their roles. Flows of equal roles are matched in
 // the order of their first sight. Roles are compared as a whole first, then without the peer's
 // address, then without the process.
-func Compare(a, b *Report) Comparison {
-	c := Comparison{Totals: *changes(&a.Totals.Figures, &b.Totals.Figures)}
-	roles := func(r *Report) []Role {
-		list := make([]Role, len(r.Flows))
-		for i := range r.Flows {
-			list[i] = r.Flows[i].role()
-		}
-		return list
+func Compare(a, b List) *Comparison {
+	c := &Comparison{a: a, b: b}
+	var sightA, sightB []int
+	c.rolesA, sightA = a.roles()
+	c.rolesB, sightB = b.roles()
+	alone := make([]bool, b.Len)
+	for j := range alone {
+		alone[j] = true
 	}
-	inA, inB := roles(a), roles(b)
-	partner := matchRoles(inA, inB, bySight(a), bySight(b))
-	taken := make([]bool, len(inB))
-	for i := range a.Flows {
-		p := Pair{Role: inA[i], A: &a.Flows[i]}
-		if j := partner[i]; j >= 0 {
-			taken[j] = true
-			p.B = &b.Flows[j]
-			p.Changes = changes(&p.A.Figures, &p.B.Figures)
+	for i, j := range matchRoles(c.rolesA, c.rolesB, sightA, sightB) {
+		c.pairs = append(c.pairs, [2]int32{int32(i), int32(j)})
+		if j >= 0 {
+			alone[j] = false
 		}
-		c.Flows = append(c.Flows, p)
 	}
-	for j := range b.Flows {
-		if !taken[j] {
-			c.Flows = append(c.Flows, Pair{Role: inB[j], B: &b.Flows[j]})
+	for j := range alone {
+		if alone[j] {
+			c.pairs = append(c.pairs, [2]int32{-1, int32(j)})
 		}
 	}
 	return c
 }
 
-// bySight returns the indices of the flows in the order of their first sight.
-func bySight(r *Report) []int {
-	order := make([]int, len(r.Flows))
-	for i := range order {
-		order[i] = i
+// roles returns the roles of the flows, and the indices of the flows in the order of their first
+// sight.
+func (l List) roles() (roles []Role, bySight []int) {
+	ids := make([]tcp.FlowID, l.Len)
+	roles = make([]Role, l.Len)
+	bySight = make([]int, l.Len)
+	for i := range l.Len {
+		flow := l.at(i)
+		ids[i] = flow.ID
+		roles[i] = flow.role()
+		bySight[i] = i
 	}
-	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(r.Flows[i].ID, r.Flows[j].ID) })
-	return order
+	slices.SortFunc(bySight, func(i, j int) int { return cmp.Compare(ids[i], ids[j]) })
+	return roles, bySight
 }
+
+// Len is the number of pairs.
+func (c *Comparison) Len() int { return len(c.pairs) }
+
+// Pairs are made one by one: matched flows in the order of A, then those of B alone.
+func (c *Comparison) Pairs() iter.Seq[*Pair] {
+	return func(yield func(*Pair) bool) {
+		for _, of := range c.pairs {
+			p := &Pair{}
+			if of[1] >= 0 {
+				p.Role = c.rolesB[of[1]]
+				p.B = c.b.at(int(of[1]))
+			}
+			if of[0] >= 0 {
+				p.Role = c.rolesA[of[0]]
+				p.A = c.a.at(int(of[0]))
+			}
+			if p.A != nil && p.B != nil {
+				p.Changes = changes(&p.A.Figures, &p.B.Figures)
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// ChangesOf sets the totals of two recordings side by side.
+func ChangesOf(a, b *Totals) *Changes { return changes(&a.Figures, &b.Figures) }
 
 // matchRoles returns for each role of a the index of its partner in b, or -1 without a partner. It
 // visits both lists in the given orders.

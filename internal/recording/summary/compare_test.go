@@ -48,19 +48,19 @@ func TestFlowsOfEqualRolesAreCompared(t *testing.T) {
 	a := session(t, 40000, "cubic", true, 1000, 2000)
 	b := session(t, 50000, "bbr", false, 1500, 1000)
 	b.Sort(Order{Key: "cwnd_packets", Reverse: true}) // the order of display changes no pair
-	c := Compare(a, b)
+	pairs := slices.Collect(Compare(a.list(), b.list()).Pairs())
 	var got []string
-	for _, p := range c.Flows {
+	for _, p := range pairs {
 		got = append(got, p.Role.Direction+" "+p.Text().Flows)
 	}
 	want := []string{"control 1 > 3", "sender 2 > 1", "sender 3 > 2"}
 	if !slices.Equal(got, want) {
 		t.Fatalf("the pairs are %q, want %q", got, want)
 	}
-	near(t, "the first transfer's change", *c.Flows[1].Changes.AckedRateBps.Pct, 50, 0.001)
-	near(t, "the second transfer's change", -*c.Flows[2].Changes.AckedRateBps.Pct, 50, 0.001)
-	near(t, "the change of the total", -*c.Totals.AckedRateBps.Pct, 16.66, 0.01)
-	text := c.Flows[1].Text()
+	near(t, "the first transfer's change", *pairs[1].Changes.AckedRateBps.Pct, 50, 0.001)
+	near(t, "the second transfer's change", -*pairs[2].Changes.AckedRateBps.Pct, 50, 0.001)
+	near(t, "the change of the total", -*ChangesOf(&a.Totals, &b.Totals).AckedRateBps.Pct, 16.66, 0.01)
+	text := pairs[1].Text()
 	for _, cell := range []struct{ got, want string }{
 		{text.AckedRate, "8.00M > 12.0M  +50%"},
 		{text.CongestionControl, "cubic > bbr"},
@@ -74,10 +74,12 @@ func TestFlowsOfEqualRolesAreCompared(t *testing.T) {
 }
 
 func TestAFlowWithoutPartnerStandsAlone(t *testing.T) {
-	c := Compare(session(t, 40000, "cubic", true, 1000), session(t, 40000, "cubic", true, 1000, 3000))
-	last := c.Flows[len(c.Flows)-1]
-	if len(c.Flows) != 3 || last.A != nil || last.B == nil || last.Changes != nil {
-		t.Fatalf("%d pairs, the last is %+v", len(c.Flows), last)
+	a, b := session(t, 40000, "cubic", true, 1000), session(t, 40000, "cubic", true, 1000, 3000)
+	c := Compare(a.list(), b.list())
+	pairs := slices.Collect(c.Pairs())
+	last := pairs[len(pairs)-1]
+	if len(pairs) != 3 || c.Len() != 3 || last.A != nil || last.B == nil || last.Changes != nil {
+		t.Fatalf("%d pairs, the last is %+v", len(pairs), last)
 	}
 	if text := last.Text(); text.Flows != "- > 3" || !strings.HasPrefix(text.AckedRate, "- > 24.0M") {
 		t.Errorf("it is shown as %+v", text)
@@ -90,7 +92,7 @@ func TestRolesMatchWithoutPeerOrProcess(t *testing.T) {
 		b.Flows[i].Remote = netip.MustParseAddrPort("192.0.2.9:5201")
 		b.Flows[i].Comm = "other"
 	}
-	for _, p := range Compare(a, b).Flows {
+	for p := range Compare(a.list(), b.list()).Pairs() {
 		if p.A == nil || p.B == nil || p.A.ID != p.B.ID {
 			t.Errorf("the pair %s", p.Text().Flows)
 		}

@@ -7,11 +7,11 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Report returns the summary of the data so far. More data may follow.
-func (s *Summary) Report() Report { return s.report(func(*Report) {}) }
+// Totals returns the totals of the data so far, without flows. More data may follow.
+func (s *Summary) Totals() Report { return s.report(func(r *Report) { r.Flows = r.Flows[:0] }) }
 
-// First returns the totals, and of the flows only the first n in an order. With many flows it takes
-// less memory than Report.
+// First returns the totals, and of the flows only the first n in an order. It keeps not many
+// more in memory.
 func (s *Summary) First(n int, o Order) Report {
 	compare := o.comparison()
 	sorted := false
@@ -92,7 +92,7 @@ func (f *flow) report(m *measures, unseen *[256]bool) Flow {
 	if f.places != nil {
 		line.Retransmissions.Losses = f.places.Losses()
 	}
-	f.uncounted.complete(&line.Retransmissions)
+	f.uncounted.complete(f, &line.Retransmissions)
 	line.setRates(m.acked, m.received)
 	line.count(f.ofCounts(), unseen)
 	return line

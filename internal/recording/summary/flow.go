@@ -45,7 +45,7 @@ func (c *counter) total(inherited bool) *int64 {
 // last sample, and before the first one if the connection was open before.
 type uncounted struct {
 	before resent
-	behind []resent // the sample behind them is to come
+	behind []resent // some of them may have a sample behind them since
 }
 
 // resent is a retransmission, or the sum of several.
@@ -56,23 +56,25 @@ func (u *uncounted) event(f *flow, e *tcp.Event) {
 	again := resent{e.TimeNs, max(e.Value, 1), max(0, e.EndSeq-e.Seq)}
 	switch {
 	case f.samples == 0 || e.TimeNs > f.lastSampleNs:
+		if len(u.behind) == cap(u.behind) { // not for each sample: a file may have many of both
+			u.settle(f)
+		}
 		u.behind = append(u.behind, again)
 	case f.Inherited && e.TimeNs < f.firstSampleNs:
 		u.before.add(again)
 	}
 }
 
-// sample drops the retransmissions that the counters of a sample have.
-func (u *uncounted) sample(f *flow) {
-	if len(u.behind) == 0 {
+// settle drops the retransmissions that the counters of the samples have.
+func (u *uncounted) settle(f *flow) {
+	if f.samples == 0 {
 		return
 	}
 	u.behind = slices.DeleteFunc(u.behind, func(r resent) bool {
-		counted := r.timeNs <= f.lastSampleNs
-		if counted && f.Inherited && f.samples == 1 {
+		if f.Inherited && r.timeNs <= f.firstSampleNs {
 			u.before.add(r)
 		}
-		return counted
+		return r.timeNs <= f.lastSampleNs
 	})
 }
 
@@ -82,7 +84,8 @@ func (r *resent) add(o resent) {
 }
 
 // complete adds the uncounted retransmissions to those that the kernel counted.
-func (u *uncounted) complete(g *Retransmissions) {
+func (u *uncounted) complete(f *flow, g *Retransmissions) {
+	u.settle(f)
 	sum := u.before
 	for _, r := range u.behind {
 		sum.add(r)
@@ -191,12 +194,15 @@ func (f *flow) describe(d *tcp.Flow) {
 	f.see(d.FirstNs)
 }
 
+// maxControls bounds the congestion controls of a flow. A kernel has some twenty.
+const maxControls = 64
+
 // runs records the name of the congestion control from now on.
 func (f *flow) runs(name string) {
 	if name != "" {
 		f.control = name
 	}
-	if name != "" && !slices.Contains(f.ccNames, name) {
+	if name != "" && len(f.ccNames) < maxControls && !slices.Contains(f.ccNames, name) {
 		f.ccNames = append(f.ccNames, name)
 	}
 }
@@ -244,7 +250,6 @@ func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 	f.lost.add(r.lost)
 	f.retransmits.add(r.retransmits)
 	f.retransmittedBytes.add(r.retransmittedBytes)
-	f.uncounted.sample(f)
 	// The state changes while the kernel processes an ACK, after the sample. So the state in a
 	// sample has been valid since the previous sample.
 	if r.caState >= 0 && r.caState < int64(numCAStates) {

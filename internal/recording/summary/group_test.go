@@ -26,13 +26,11 @@ func TestRatesOfWhoever(t *testing.T) {
 		{Flow: tcp.Flow{Comm: "curl", Local: c, Remote: b}, Figures: Figures{AckedBytes: bytes(5e6)}},
 		{Flow: tcp.Flow{Comm: "idle", Local: c, Remote: a}},
 	}}
-	report.Totals.ActiveS = 8
-	names, mbps := report.Rates(func(f *Flow) string { return f.Comm })
+	names, mbps := report.list().Rates(8, func(f *Flow) string { return f.Comm })
 	if !slices.Equal(names, []string{"curl"}) || !slices.Equal(mbps, []float64{10}) {
 		t.Errorf("%v at %v Mbit/s, want curl at 10", names, mbps)
 	}
-	report.Totals.ActiveS = 0
-	if names, _ := report.Rates(func(f *Flow) string { return f.Comm }); len(names) > 0 {
+	if names, _ := report.list().Rates(0, func(f *Flow) string { return f.Comm }); len(names) > 0 {
 		t.Errorf("%v in no time", names)
 	}
 }

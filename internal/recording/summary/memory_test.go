@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"reflect"
 	"runtime"
 	"testing"
 
@@ -41,4 +42,25 @@ func TestManyFlowsTakeLittleMemory(t *testing.T) {
 	}
 	runtime.KeepAlive(s)
 	t.Logf("%d MiB", took>>20)
+}
+
+// TestAListMakesTheFlowsOfAReport compares both, in the order of sight and sorted.
+func TestAListMakesTheFlowsOfAReport(t *testing.T) {
+	s := transfer(t, 2)
+	for _, order := range []*Order{nil, {Key: "flow", Reverse: true}, {Key: "process"}} {
+		want := s.Report()
+		if order != nil {
+			want.Sort(*order)
+		}
+		i := 0
+		for flow := range s.List(order, nil).Each() {
+			if !reflect.DeepEqual(*flow, want.Flows[i]) {
+				t.Errorf("order %v: flow %d is %+v, want %+v", order, i, *flow, want.Flows[i])
+			}
+			i++
+		}
+		if i != len(want.Flows) {
+			t.Errorf("%d flows, want %d", i, len(want.Flows))
+		}
+	}
 }

@@ -106,34 +106,44 @@ func (r *Report) Sort(o Order) {
 
 // comparison returns the function that compares two flows in the order.
 func (o Order) comparison() func(a, b *Flow) int {
+	return func(a, b *Flow) int { return o.compare(o.value(a), o.value(b)) }
+}
+
+// sortValue is the value of a flow by which it is sorted: a text or a number.
+type sortValue struct {
+	text   string
+	number float64
+	ok     bool
+}
+
+func (o Order) value(f *Flow) (v sortValue) {
 	i := slices.IndexFunc(sortKeys, func(k sortKey) bool { return k.name == o.Key })
-	if i < 0 {
-		return func(a, b *Flow) int { return 0 }
+	switch {
+	case i < 0:
+	case sortKeys[i].text != nil:
+		v.text = sortKeys[i].text(f)
+		v.ok = v.text != ""
+	default:
+		v.number, v.ok = sortKeys[i].number(f)
 	}
-	key, direction := sortKeys[i], 1
-	if o.Reverse {
-		direction = -1
-	}
-	return func(a, b *Flow) int {
-		if key.text != nil {
-			x, y := key.text(a), key.text(b)
-			if x == "" || y == "" {
-				return cmp.Compare(y, x) // the empty text last
-			}
-			return direction * cmp.Compare(x, y)
-		}
-		x, hasX := key.number(a)
-		y, hasY := key.number(b)
-		switch {
-		case hasX && hasY:
-			return direction * cmp.Compare(y, x)
-		case hasX:
-			return -1
-		case hasY:
-			return 1
-		}
+	return v
+}
+
+// compare compares two values. Flows without one come last.
+func (o Order) compare(a, b sortValue) int {
+	switch {
+	case !a.ok && !b.ok:
 		return 0
+	case !b.ok:
+		return -1
+	case !a.ok:
+		return 1
 	}
+	c := cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(b.number, a.number))
+	if o.Reverse {
+		return -c
+	}
+	return c
 }
 
 // sortableEndpoint puts addresses in the order of their numbers.

@@ -160,18 +160,32 @@ type CAStateShare struct {
 func (r *Report) Explain(d *diagnose.Report) {
 	r.Totals.Limits = d.Total()
 	r.Radios = d.Radios
+	found := byFlow(d)
+	for i := range r.Flows {
+		r.Flows[i].explain(found[r.Flows[i].ID])
+	}
+}
+
+// byFlow returns the connections of a diagnosis by flow. It may be nil.
+func byFlow(d *diagnose.Report) map[tcp.FlowID]*diagnose.Connection {
+	if d == nil {
+		return nil
+	}
 	found := make(map[tcp.FlowID]*diagnose.Connection, len(d.Connections))
 	for i := range d.Connections {
 		found[d.Connections[i].ID] = &d.Connections[i]
 	}
-	for i := range r.Flows {
-		f := &r.Flows[i]
-		if c := found[f.ID]; c != nil {
-			f.Limits = c.Shares
-			f.Limit = c.Limit
-			f.Certainty = c.Certainty
-		}
+	return found
+}
+
+// explain adds the limits that a diagnosis found, if it did.
+func (f *Flow) explain(c *diagnose.Connection) {
+	if c == nil {
+		return
 	}
+	f.Limits = c.Shares
+	f.Limit = c.Limit
+	f.Certainty = c.Certainty
 }
 
 // Flow returns a flow of the report.

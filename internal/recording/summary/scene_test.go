@@ -13,6 +13,12 @@ const (
 	t0  = 1000 * sec // start of the scenes
 )
 
+// Report returns the totals and all flows.
+func (s *Summary) Report() Report { return s.report(func(*Report) {}) }
+
+// list are the flows of a report.
+func (r *Report) list() List { return List{len(r.Flows), func(i int) *Flow { return &r.Flows[i] }} }
+
 // scene feeds a summary with synthetic samples.
 type scene struct {
 	t *testing.T

@@ -3,9 +3,11 @@
 package terminal
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
@@ -84,7 +86,14 @@ func (t *Terminal) control() io.Writer {
 
 // JSON prints a value as indented JSON.
 func (t *Terminal) JSON(value any) error {
-	return json.NewEncoder(indenter{t.Out}).Encode(value)
+	return json.NewEncoder(&indenter{out: bufio.NewWriterSize(t.Out, 1<<16)}).Encode(value)
+}
+
+// JSONWithList prints an object as indented JSON. The member with a name is an empty list; it is
+// filled with elements that are made, printed and forgotten one by one.
+func (t *Terminal) JSONWithList(object any, name string, elements iter.Seq[any]) error {
+	i := &indenter{bufio.NewWriterSize(t.Out, 1<<16), strconv.Quote(name), elements}
+	return json.NewEncoder(i).Encode(object)
 }
 
 // JSONLine prints a value as one line of JSON.
