@@ -207,6 +207,9 @@ func (d *side) advance(s *decode.Segment, receiver *side, signs Signs, step *Ste
 			d.holes.leave(hole{d.offset, step.Offset}, &step.spare)
 		}
 		if signs&ZeroWindowProbe == 0 {
+			if s.Flags&decode.FIN != 0 {
+				fresh-- // the FIN takes a number, not a byte
+			}
 			d.UniqueBytes += uint64(min(fresh, s.Payload))
 			d.offset += int64(end - d.next)
 			d.next = end
