@@ -100,6 +100,25 @@ func TestOffloadSizedSegments(t *testing.T) {
 	}
 }
 
+// A damaged length is at most what the packet had on the wire, whatever of it was captured.
+func TestDamagedLengths(t *testing.T) {
+	v4 := segment.IP()
+	v4[2] = 0xff
+	six := segment6
+	six.Payload = 100
+	v6 := six.IP()
+	v6[4] = 0xff
+	for _, data := range [][]byte{v4, v6} {
+		for _, captured := range []int{len(data), len(data) - 50} {
+			var d decode.Decoder
+			var s decode.Segment
+			if p := (read.Packet{Data: data[:captured], Length: len(data), Link: 101}); !d.Decode(&p, &s) || s.Payload != 100 {
+				t.Errorf("%d of %d bytes: %+v", captured, len(data), s)
+			}
+		}
+	}
+}
+
 // Fragments count as one segment once all have come, in any order and only once.
 func TestFragments(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 1, 0, 2}} {

@@ -14,6 +14,7 @@ const (
 	etherPPPoE     = 0x8864
 	etherProvider  = 0x88a8 // VLAN of a provider
 	etherMACsec    = 0x88e5
+	etherFabric    = 0x8903 // FabricPath
 	etherBackbone  = 0x88e7 // IEEE 802.1ah
 	etherVNTag     = 0x8926
 	etherService   = 0x894f // NSH
@@ -51,6 +52,8 @@ func (d *Decoder) ether(kind uint16, b []byte, rest int, s *Segment) bool {
 		return !d.short(b, rest, 4) && d.enter(tunnelBackbone) && d.ethernet(b[4:], rest-4, s)
 	case etherVNTag:
 		return !d.deep() && !d.short(b, rest, 6) && d.ether(binary.BigEndian.Uint16(b[4:]), b[6:], rest-6, s)
+	case etherFabric:
+		return !d.deep() && !d.short(b, rest, 2) && d.ethernet(b[2:], rest-2, s)
 	case etherService:
 		return d.nsh(b, rest, s)
 	case etherMACsec:

@@ -33,6 +33,7 @@ func (d *Decoder) ipv4(b []byte, rest int, s *Segment) bool {
 	if total == 0 {
 		total = rest // a segment of an offload that is longer than the field can say
 	}
+	total = min(total, rest) // a damaged field may say more than the packet had on the wire
 	if b[0]>>4 != 4 || header < 20 || total < header {
 		return d.bad()
 	}
@@ -62,8 +63,8 @@ func (d *Decoder) ipv6(b []byte, rest int, s *Segment) bool {
 		return false
 	}
 	next, length := b[6], int(binary.BigEndian.Uint16(b[4:]))
-	if length == 0 {
-		length = rest - 40 // a jumbogram
+	if length == 0 || length > rest-40 {
+		length = rest - 40 // a jumbogram, or a damaged field
 	}
 	if b[0]>>4 != 6 || length < 0 {
 		return d.bad()

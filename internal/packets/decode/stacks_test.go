@@ -140,6 +140,12 @@ var links = []stack{
 	{name: "CHDLC as HDLC", link: 50, foreign: noReader, wrap: func(ip []byte) []byte {
 		return put(0x0f, 0, etherType(ip), ip)
 	}},
+	{name: "CHDLC as PPP", link: 9, foreign: noReader, wrap: func(ip []byte) []byte {
+		return put(0x0f, 0, etherType(ip), ip)
+	}},
+	{name: "FabricPath", link: 1, foreign: noReader, wrap: func(ip []byte) []byte {
+		return put([]byte{2, 0, 1, 0, 0, 0, 2, 0, 2, 0, 0, 0}, uint16(0x8903), uint16(0x4020), ethernet(ip), zeros(4))
+	}},
 	{name: "FDDI", link: 10, wrap: func(ip []byte) []byte { return put(0x57, addresses, llc(ip)) }},
 	{
 		name: "PPPoE alone", link: 51, tunnel: "PPPoE", foreign: noReader, notTshark: noReader,
@@ -358,6 +364,13 @@ var tunnels = []stack{
 	}},
 	{name: "CAPWAP", link: 1, tunnel: "CAPWAP", foreign: noReader, wrap: func(ip []byte) []byte {
 		return ethernet(udp4(50000, 5247, put(0, 0x10, 0x02, 0, uint32(0), ethernet(ip))))
+	}},
+	{name: "802.11 in CAPWAP", link: 1, tunnel: "CAPWAP", foreign: noReader, wrap: func(ip []byte) []byte {
+		swapped := put(0x01, 0x08, uint16(0), zeros(18), 0x76, 0x30, llc(ip))
+		return ethernet(udp4(50000, 5247, put(0, 0x10, 0x03, 0, uint32(0), swapped)))
+	}},
+	{name: "802.11 in GRE", link: 1, tunnel: "GRE", foreign: noReader, wrap: func(ip []byte) []byte {
+		return ethernet(ip4(47, gre(0, 0x8240, wifi(ip))))
 	}},
 	{name: "GRE in IPv6 in MPLS in PPPoE", link: 1, tunnel: "GRE in MPLS in PPPoE", wrap: func(ip []byte) []byte {
 		inner := ip6(47, gre(0, etherType(ip), ip))

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 )
 
@@ -137,9 +138,13 @@ func (d *Decoder) greKind(kind uint16, numbered bool, b []byte, rest int, s *Seg
 		erspan    = 0x88be
 		erspan3   = 0x22eb
 		keepAlive = 0
+		aruba     = 0x8200 // frames of 802.11; the next two digits are a priority
+		arubaLast = 0x8370
 	)
 	size := 0
 	switch {
+	case kind >= aruba && kind <= arubaLast && kind&15 == 0:
+		return d.tunnelledWiFi(b, rest, s)
 	case kind == etherPPP && rest == 0, kind == keepAlive:
 		return d.other(layerEther, uint32(kind))
 	case kind == wccp:
@@ -381,7 +386,21 @@ func (d *Decoder) capwap(b []byte, rest int, s *Segment) bool {
 		return false
 	}
 	if b[2]&native != 0 {
-		return d.wifi(b[size:], rest-size, 0, s)
+		return d.tunnelledWiFi(b[size:], rest-size, s)
 	}
 	return d.ethernet(b[size:], rest-size, s)
+}
+
+// tunnelledWiFi reads a frame of 802.11 from an access point. Some send the bytes of its control and
+// its sequence number in the other order: then the second byte has the kind of a frame with data.
+func (d *Decoder) tunnelledWiFi(b []byte, rest int, s *Segment) bool {
+	const kind, data, header = 0x0f, 0x08, 24
+	if len(b) < header || b[0]&kind == data || b[1]&kind != data {
+		return d.wifi(b, rest, 0, s)
+	}
+	swapped := slices.Clone(b)
+	for _, at := range [...]int{0, 22} {
+		swapped[at], swapped[at+1] = b[at+1], b[at]
+	}
+	return d.wifi(swapped, rest, 0, s)
 }
