@@ -137,6 +137,23 @@ func TestFragments(t *testing.T) {
 	}
 }
 
+// A datagram may come in as many pieces as there are.
+func TestManyFragments(t *testing.T) {
+	long := segment
+	long.Payload = 5000
+	parts := long.Fragments(16)
+	var d decode.Decoder
+	var s decode.Segment
+	for i, part := range parts {
+		if whole := d.Decode(&read.Packet{Data: part, Length: len(part), Link: 101}, &s); whole != (i == len(parts)-1) {
+			t.Fatalf("part %d of %d completes it: %t", i, len(parts), whole)
+		}
+	}
+	if s.Payload != 5000 || len(parts) < 300 {
+		t.Errorf("%d bytes in %d parts", s.Payload, len(parts))
+	}
+}
+
 // Datagrams that stay incomplete take bounded memory.
 func TestIncompleteFragmentsAreForgotten(t *testing.T) {
 	var d decode.Decoder

@@ -16,14 +16,13 @@ type datagram struct {
 	have  int                  // bytes that came
 	total int                  // bytes of the whole, or 0 while the last fragment is missing
 	bytes uint32               // bytes of its packets
-	seen  []int                // offsets that came
+	seen  []uint64             // one bit for each offset that came, in units of 8 bytes
 }
 
 // Limits of the datagrams that wait for fragments.
 const (
 	maxDatagrams = 1024
 	maxHead      = 256 // a tunnel's headers and those inside
-	maxPieces    = 256
 )
 
 // fragments holds datagrams that are incomplete. The oldest goes if there are too many.
@@ -51,15 +50,14 @@ func (d *Decoder) fragment(
 		f.waiting[key] = g
 		f.order = append(f.order, key)
 	}
-	for _, o := range g.seen {
-		if o == offset {
-			return nil // a duplicate
-		}
+	unit := offset / 8
+	for len(g.seen) <= unit/64 {
+		g.seen = append(g.seen, 0)
 	}
-	if len(g.seen) == maxPieces {
-		return nil
+	if g.seen[unit/64]&(1<<(unit%64)) != 0 {
+		return nil // a duplicate
 	}
-	g.seen = append(g.seen, offset)
+	g.seen[unit/64] |= 1 << (unit % 64)
 	g.have += length
 	g.bytes += s.PacketBytes
 	g.keep(offset, body)
