@@ -400,7 +400,8 @@ func (d *Decoder) tunnelledWiFi(b []byte, rest int, s *Segment) bool {
 	}
 	swapped := slices.Clone(b)
 	for _, at := range [...]int{0, 22} {
-		swapped[at], swapped[at+1] = b[at+1], b[at]
+		swapped[at] = b[at+1]
+		swapped[at+1] = b[at]
 	}
 	return d.wifi(swapped, rest, 0, s)
 }
