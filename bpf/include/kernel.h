@@ -137,6 +137,7 @@ struct minmax {
 struct tcp_options_received {
 	u16 tstamp_ok : 1;
 	u16 snd_wscale : 4;
+	u16 rcv_wscale : 4;
 };
 
 struct tcp_rack {

@@ -77,6 +77,7 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 	struct ring_control *ring;
 	struct sample_record *s = reserve(&ring);
 	u8 flags = SAMPLE_CC;
+	u32 widest;
 
 	if (!s)
 		return;
@@ -125,7 +126,9 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 	s->receiver_rtt = tp->rcv_rtt_est.rtt_us;
 	s->rto = tp->inet_conn.icsk_rto;
 	s->snd_wnd = tp->snd_wnd;
-	s->rcv_wnd = tp->rcv_wnd;
+	/* tcp_select_window() advertises no more than the scale of the handshake allows. */
+	widest = 65535U << BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale);
+	s->rcv_wnd = tp->rcv_wnd < widest ? tp->rcv_wnd : widest;
 	s->snd_una = tp->snd_una;
 	s->snd_nxt = tp->snd_nxt;
 	s->write_seq = tp->write_seq;

@@ -96,7 +96,7 @@ const (
 	pacedShare   = 0.5  // of the active time with data and room in the window
 	readerWindow = 0.8  // mean window over the greatest: below, the reader lags
 	windowFull   = 0.3  // of the active time with a full congestion window
-	leastScaled  = 8    // unscaled windows in a round trip: above, the window's scale does not limit
+	roomyWindow  = 0.5  // of the window come in a round trip: below, the window does not limit
 	fewClosed    = 2    // closed windows of a capture in which data seldom comes: above, the reader lags
 	shutShare    = 0.3  // of the time with a closed window of a capture: above, the reader lags
 	shrunkWindow = 0.6  // mean advertised window over the greatest: below, the reader lags
@@ -516,9 +516,22 @@ func ownWindow(p *phase) *match {
 	if p.receiveWindow.mean() == 0 || need < 0.75*p.receiveWindow.mean() {
 		return nil
 	}
-	return verdict(ReceiveWindow, need > 0.85*p.receiveWindow.mean()).
+	m := verdict(ReceiveWindow, need > 0.85*p.receiveWindow.mean()).
 		because("receive_window_bytes", "%s arrive each round trip of %s, and the window is %s", bytes(need),
 			milliseconds(p.receiverRtt.mean()), bytes(p.receiveWindow.mean()))
+	if p.unscaled() {
+		m.because("receive_window_bytes", "it never exceeded %d bytes: the connection has no window scaling, or the "+
+			"program bounded the window", unscaledWindow)
+	}
+	return m
+}
+
+// unscaledWindow is the greatest window in bytes without window scaling (RFC 7323).
+const unscaledWindow = 65535
+
+// unscaled reports whether the own window is as large as it can be without scaling.
+func (p *phase) unscaled() bool {
+	return p.receiveWindow.greatest <= unscaledWindow && p.receiveWindow.greatest > unscaledWindow-2*segmentBytes
 }
 
 func noData(p *phase) *match {
@@ -546,20 +559,14 @@ func gaps(p *phase) *match {
 			units.Percent(share))
 }
 
-// unscaledWindow is the greatest window in bytes without window scaling (RFC 7323).
-const unscaledWindow = 65535
-
 func peer(p *phase) *match {
-	// The peer sees at most unscaledWindow times the scale of the handshake, whatever this end
-	// records. Only a round trip with more data than small scales allow rules that out.
 	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
-	unscaled := need < leastScaled*unscaledWindow
-	m := verdict(SenderOrNetwork, !unscaled).
+	m := verdict(SenderOrNetwork, need < roomyWindow*p.receiveWindow.mean()).
 		because("received_bytes", "%s came in", rate(p.receiveBps())).
 		because("receive_window_bytes", "the window of %s had room, and the program read at once",
 			bytes(p.receiveWindow.mean()))
 	m.or = []Limit{Application, SendBuffer, CwndBound, Pacing, OwnQueue, Capacity, NetworkQueue}
-	if unscaled {
+	if m.certainty < Certain {
 		m.or = append(m.or, ReceiveWindow)
 	}
 	return m

@@ -231,3 +231,20 @@ func TestDelaysNeedTheTimeOfSending(t *testing.T) {
 		t.Errorf("data waited %d us, %+v", d.DataQueueUs, d)
 	}
 }
+
+// A receiver whose window is that of a connection without scaling is told so.
+func TestAReceiverWithoutWindowScaling(t *testing.T) {
+	got := whole(t, PerAck, func(s *scene) {
+		s.receives(5e9, func(int64) {
+			s.grow(values{tcp.ReceivedBytes: 10 * segment})
+			s.set(values{
+				tcp.ReadBytes: s.row.Values[tcp.ReceivedBytes], tcp.SeqBytes: s.row.Values[tcp.ReceivedBytes],
+				tcp.SegmentBytes: 12 * segment, tcp.ReceiveWindowBytes: 65535,
+			})
+		})
+	})
+	if got.Limit != ReceiveWindow || len(got.Evidence) != 2 || !strings.Contains(got.Evidence[1].Text, "no window scaling") ||
+		!strings.Contains(got.Next, "tcp_window_scaling") {
+		t.Errorf("%s: %v; %s", got.Limit, got.Evidence, got.Next)
+	}
+}

@@ -282,8 +282,11 @@ var fieldTable = [NumFields]FieldInfo{
 		"send_window_bytes", "bytes", Gauge, "window that the peer grants (its last advertised window)",
 		"tcp_sock.snd_wnd",
 	},
-	ReceiveWindowBytes: {"receive_window_bytes", "bytes", Gauge, "window that this end advertises", "tcp_sock.rcv_wnd"},
-	AckedBytes:         {"acked_bytes", "bytes", Counter, "stream acknowledged so far", "tcp_sock.bytes_acked"},
+	ReceiveWindowBytes: {
+		"receive_window_bytes", "bytes", Gauge, "window that this end advertises",
+		"min(tcp_sock.rcv_wnd, 65535 << rx_opt.rcv_wscale)",
+	},
+	AckedBytes: {"acked_bytes", "bytes", Counter, "stream acknowledged so far", "tcp_sock.bytes_acked"},
 	SentBytes: {
 		"sent_bytes", "bytes", Counter, "stream sent so far (without retransmissions)", "tcp_sock.snd_nxt",
 	},

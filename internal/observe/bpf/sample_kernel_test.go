@@ -561,3 +561,28 @@ func TestAHalfClosedConnectionHasNoRowsOfSegments(t *testing.T) {
 		}
 	})
 }
+
+// Without window scaling the kernel keeps a greater window for itself than it can advertise.
+func TestTheReceiveWindowIsTheAdvertisedOne(t *testing.T) {
+	n := newNetwork(t, 10*time.Millisecond)
+	sysctl(t, n, "net.ipv4.tcp_window_scaling", "0")
+	obs := observeNetwork(t, n, Options{})
+	client, server := n.Connect(testnet.Dial{CongestionControl: "cubic"})
+	send(t, client, server, 1448*3000)
+	still(t, client, server)
+	if kept := testnet.Info(t, server).Rcv_wnd; kept <= 65535 {
+		t.Fatalf("the kernel keeps a window of %d bytes: this tests nothing", kept)
+	}
+	send(t, client, server, 1)
+	obs.check(func(t *testing.T, r *recording) {
+		all := r.packets(r.flow(t, server).ID)
+		for _, s := range all {
+			if v := s.Values[tcp.ReceiveWindowBytes]; v > 65535 {
+				t.Fatalf("a window of %d bytes", v)
+			}
+		}
+		if last := all[len(all)-1].Values[tcp.ReceiveWindowBytes]; last < 60_000 {
+			t.Errorf("the last window is %d bytes", last)
+		}
+	})
+}

@@ -69,10 +69,12 @@ var infoFields = []infoField{
 // Fields of struct tcp_info that are not sampled as they are.
 const (
 	offOptions      = 5   // tcpi_options
+	offWindowScale  = 6   // tcpi_snd_wscale, and in the upper half tcpi_rcv_wscale, on little-endian machines
 	offRateFlags    = 7   // bit 0: tcpi_delivery_rate_app_limited, since 4.9, on little-endian machines
 	offUnacked      = 24  // tcpi_unacked
 	offNotSent      = 144 // tcpi_notsent_bytes, 4.6
 	offDeliveryRate = 160
+	unscaledWindow  = 65535
 	offBytesSent    = 200 // tcpi_bytes_sent, 4.19
 	offTotalRTO     = 240 // tcpi_total_rto, 16 bits, 6.7
 
@@ -143,6 +145,10 @@ func (r *row) fill(a *answer) {
 	}
 	if r[tcp.DeliveryRateBps] != tcp.Absent && len(a.info) >= offDeliveryRate+8 {
 		r[tcp.AppLimited] = int64(a.info[offRateFlags] & 1)
+	}
+	if len(a.info) > offWindowScale && r[tcp.ReceiveWindowBytes] != tcp.Absent {
+		// tcp_select_window() advertises no more than the scale of the handshake allows.
+		r[tcp.ReceiveWindowBytes] = min(r[tcp.ReceiveWindowBytes], unscaledWindow<<(a.info[offWindowScale]>>4))
 	}
 	// tcp_packets_in_flight(). A reset empties the queue and leaves the other counts.
 	r[tcp.InFlightPackets] = 0

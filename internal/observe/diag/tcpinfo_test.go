@@ -31,6 +31,20 @@ func fullInfo() []byte {
 	return b
 }
 
+// The kernel keeps a greater window for itself than it can advertise with the scale of the handshake.
+func TestTheReceiveWindowIsTheAdvertisedOne(t *testing.T) {
+	for scale, want := range map[uint8]int64{0: 65535, 1: 131070, 2: 200_000, 14: 200_000} {
+		info := fullInfo()
+		info[offWindowScale] = scale<<4 | 7
+		binary.NativeEndian.PutUint32(info[232:], 200_000)
+		var r row
+		r.fill(&answer{info: info})
+		if r[tcp.ReceiveWindowBytes] != want {
+			t.Errorf("scale %d: %d bytes, want %d", scale, r[tcp.ReceiveWindowBytes], want)
+		}
+	}
+}
+
 // TestShorterInfoOfOlderKernelsLeavesItsTailAbsent cuts tcp_info where kernels of the past ended
 // it.
 func TestShorterInfoOfOlderKernelsLeavesItsTailAbsent(t *testing.T) {
