@@ -257,7 +257,8 @@ func senderHost(p *phase) *match {
 		because("rtt_us", "the RTT of %s is near its least value of %s: no queue is full", milliseconds(p.rttUs),
 			milliseconds(p.baseUs)).
 		because("segment_bytes", "full segments left for %s of the time", units.Percent(waits))
-	m.or = []Limit{SendBuffer, CwndBound, Pacing, OwnQueue, Application}
+	// BBR has the path full without a queue, and a queue before the capture does not show.
+	m.or = []Limit{SendBuffer, CwndBound, Pacing, OwnQueue, Application, Capacity}
 	if p.reductions == 0 {
 		return m
 	}
@@ -265,7 +266,6 @@ func senderHost(p *phase) *match {
 	if law < lawFactor*p.rateBps() && p.rateBps() < 2*lawFactor*law {
 		return nil
 	}
-	m.or = append(m.or, Capacity) // BBR has the path full without a queue
 	return m.because("retransmits_packets", "%s sent again would let a loss-based sender reach %s, and it had %s",
 		units.Count(p.retrans, "packet"), rate(law), rate(p.rateBps()))
 }

@@ -48,7 +48,7 @@ func (c *connection) locate() {
 	case toClient > 4*toServer:
 		c.Near = nearServer
 	default:
-		c.Near = "between"
+		c.Near = nearNone
 	}
 }
 
@@ -67,6 +67,9 @@ func (c *Connection) AtSender(client bool) bool {
 	return client && c.Near == nearClient || !client && c.Near == nearServer
 }
 
+// Between reports whether the capture was taken between the ends, as on an access point.
+func (c *Connection) Between() bool { return c.Near == nearNone }
+
 // SetResent fills in the segments that were sent again. Only the sender's side shows them: nothing
 // can be out of order where it leaves the sender. Elsewhere a late segment may be either.
 func (c *Connection) SetResent() {
@@ -82,7 +85,8 @@ func (c *Connection) SetResent() {
 const (
 	nearClient = "client"
 	nearServer = "server"
-	nearBoth   = "both" // the ends are on one host
+	nearBoth   = "both"    // the ends are on one host
+	nearNone   = "between" // the capture was taken at neither end
 )
 
 // Sender returns the directions of the data and of its ACKs: the end that sent most data comes

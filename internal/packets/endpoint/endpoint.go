@@ -254,7 +254,8 @@ func (s *Series) arrives(c *conn.Connection, step *conn.Step, x *connection, sen
 		}
 	}
 	e.rttUs = tcp.Absent
-	if n := len(step.Delays); n > 0 && c.AtSender(!step.Client) {
+	// Between the ends it is the RTT from here on: a queue behind the capture shows.
+	if n := len(step.Delays); n > 0 && (c.AtSender(!step.Client) || c.Between()) {
 		e.rttUs = max(1, step.Delays[n-1].Ns/1000)
 		e.measure(e.rttUs)
 	} else if e.srttUs == 0 && x.handshakeUs > 0 {
