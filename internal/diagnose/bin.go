@@ -43,6 +43,8 @@ type bin struct {
 	deviceQueue, sendMemory, receiveQueued extremes
 	receiveWindow                          extremes
 	receiverRtt                            extremes
+	// Delays of both ways in µs beyond those of the flow's first timestamps.
+	there, back extremes
 	// queuedSamples counts samples with more than two segments received and not read.
 	queuedSamples int32
 	// fullSamples counts samples with a full send buffer.
@@ -182,9 +184,9 @@ func (b *bin) merge(o *bin) {
 	b.fast += o.fast
 }
 
-func (b *bin) levels() [11]*extremes {
+func (b *bin) levels() [13]*extremes {
 	return [...]*extremes{
 		&b.rtt, &b.cwnd, &b.inFlight, &b.window, &b.pacing, &b.unsent, &b.deviceQueue, &b.sendMemory,
-		&b.receiveQueued, &b.receiveWindow, &b.receiverRtt,
+		&b.receiveQueued, &b.receiveWindow, &b.receiverRtt, &b.there, &b.back,
 	}
 }

@@ -413,14 +413,14 @@ func (j *Joined) blame(source Source) {
 	}
 	queues := j.Limit == Capacity || j.Limit == SharedCapacity || j.Limit == NetworkQueue || j.Limit == Unknown ||
 		j.Limit == SenderHost
-	if !queues || d.AckQueueUs < leastAckQueueUs ||
-		float64(d.AckQueueUs) < ackQueueShare*float64(d.AckQueueUs+d.DataQueueUs) {
+	if !queues {
+		return
+	}
+	m := ackBacklog("ack_bytes", float64(d.DataQueueUs), float64(d.AckQueueUs), source == PerAck)
+	if m == nil {
 		return
 	}
 	was := j.Limit
-	m := verdict(AckBacklog, source == PerAck && d.AckQueueUs > 3*max(leastAckQueueUs, d.DataQueueUs)).
-		because("ack_bytes", "acknowledgements waited %s on their way back, data %s on its way",
-			milliseconds(float64(d.AckQueueUs)), milliseconds(float64(d.DataQueueUs)))
 	found := m.finding()
 	found.Next = AckBacklog.next()
 	rename(j.Shares, was)
@@ -432,6 +432,16 @@ func (j *Joined) blame(source Source) {
 		}
 	}
 	j.Finding = found
+}
+
+// ackBacklog judges the waits of data and of acknowledgements in µs.
+func ackBacklog(field string, dataUs, ackUs float64, exact bool) *match {
+	if ackUs < leastAckQueueUs || ackUs < ackQueueShare*(ackUs+dataUs) {
+		return nil
+	}
+	return verdict(AckBacklog, exact && ackUs > 3*max(leastAckQueueUs, dataUs)).
+		because(field, "acknowledgements waited %s on their way back, data %s on its way", milliseconds(ackUs),
+			milliseconds(dataUs))
 }
 
 // rename gives the shares of a limit to AckBacklog.

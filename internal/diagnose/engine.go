@@ -86,7 +86,8 @@ func Fields() []tcp.Field {
 		tcp.SendWindowBytes, tcp.ReceiveWindowBytes, tcp.AckedBytes, tcp.SentBytes, tcp.WrittenBytes,
 		tcp.ReceivedBytes, tcp.ReadBytes, tcp.SendBufferBytes, tcp.ReceiveBufferBytes, tcp.SendMemoryBytes,
 		tcp.DeviceQueueBytes, tcp.OutOfOrderPackets, tcp.DeliveredPackets, tcp.LostPackets, tcp.RetransmitsPackets,
-		tcp.PacingRateBps, tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs, tcp.StateField,
+		tcp.PacingRateBps, tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs, tcp.StateField, tcp.PeerTimestamp,
+		tcp.EchoedTimestamp,
 	}
 }
 
@@ -250,7 +251,7 @@ type sample struct {
 	sendBuffer, receiveBuffer, sendMemory, deviceQueue  int64
 	outOfOrder, delivered, lost, retransmits, pacing    int64
 	busy, rwndLimited, sndbufLimited, unacked, unsent   int64
-	state                                               int64
+	state, peerTime, echoedTime                         int64
 }
 
 // read reads row i.
@@ -290,6 +291,8 @@ func (s *sample) read(b *tcp.Batch, i int) {
 	s.rwndLimited = c[tcp.RwndLimitedUs][i]
 	s.sndbufLimited = c[tcp.SndbufLimitedUs][i]
 	s.state = c[tcp.StateField][i]
+	s.peerTime = c[tcp.PeerTimestamp][i]
+	s.echoedTime = c[tcp.EchoedTimestamp][i]
 	s.unacked = difference(s.sent, s.acked)
 	s.unsent = difference(s.written, s.sent)
 }

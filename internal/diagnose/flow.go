@@ -51,6 +51,7 @@ type flow struct {
 	receivedAll   int64
 	deliveredAll  int64
 	maxReceiveWnd int64
+	stamps        stamps
 	places        *Places // nil unless drops were recorded
 	radios        *radios
 }
@@ -209,6 +210,7 @@ func (f *flow) account(b *bin, s *sample) {
 	f.data(b, s)
 	f.reduction(b, s)
 	f.levels(b, s)
+	f.stamps.take(b, s)
 }
 
 // tickNs is twice the longest tick in which the kernel counts the busy time at 250 Hz.

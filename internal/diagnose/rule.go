@@ -456,6 +456,12 @@ func queue(p *phase) *match {
 		return nil
 	}
 	spread := p.spread()
+	dataUs, ackUs, stamped := p.waits()
+	if stamped {
+		if m := ackBacklog("peer_timestamp", dataUs, ackUs, true); m != nil {
+			return m
+		}
+	}
 	var m *match
 	switch {
 	case longQueue(p):
@@ -464,6 +470,10 @@ func queue(p *phase) *match {
 		m = verdict(Capacity, spread < varyingRate/3 && p.queueUs() < math.Max(75_000, 2*p.baseUs))
 	default:
 		m = verdict(SharedCapacity, false)
+	}
+	if stamped {
+		m.because("peer_timestamp", "data waited %s on its way, acknowledgements %s on their way back",
+			milliseconds(dataUs), milliseconds(ackUs))
 	}
 	return m.
 		because("rtt_us", "the RTT is %s, its least value %s: packets wait in a queue of the network",
