@@ -101,6 +101,11 @@ func hostileCaptures() map[string][]byte {
 				w.segment(1, true, decode.ACK, 10_000, 1, 1)
 			}
 		}),
+		"backwards": capture(func(w *captureWriter) {
+			for i := range uint32(250_000) {
+				w.segment(1, true, decode.ACK, 1+10*(250_000-i), 1, 1)
+			}
+		}),
 		"ports used again": capture(func(w *captureWriter) {
 			for i := range uint32(1_000_000) {
 				w.segment(1, true, decode.SYN, 1+100*i, 0, 0)

@@ -46,6 +46,9 @@ func (h *holes) fill(start, end int64, spare *int) (bytes int64) {
 	}
 	*spare += to - from - len(rest)
 	*h = slices.Replace(all, from, to, rest...)
+	if len(*h) > maxHoles { // a segment within a hole leaves two
+		h.drop(1, spare)
+	}
 	return bytes
 }
 
