@@ -3,6 +3,7 @@ package control
 import (
 	"time"
 
+	"airtide/internal/share/message"
 	"airtide/internal/share/probe"
 )
 
@@ -14,8 +15,11 @@ type benefit struct {
 	reason       string        // reason why bounds do not help
 	reasonAt     time.Duration // time of reason
 	boundSince   time.Duration // 0 while nothing is bounded
+	sharedSince  time.Duration // the same, but release probes do not end it
 	probedAt     time.Duration // time of the last release probe; 0: never
 	foreignSince time.Duration // start of the foreign queues; 0 without
+	ownProbe     bool          // this terminal asked for the last release probe
+	standsIn     bool          // this terminal asks for release probes, because the coordinator does not
 }
 
 const (
@@ -26,6 +30,9 @@ const (
 	releaseProbeLength = 2 * time.Second
 	// releaseTime is how long windows are released if bounds do not help.
 	releaseTime = 5 * time.Minute
+	// neglectedTime is how long a coordinator may let bounds go without a comparison: a release
+	// and two probes that fail. Then any terminal asks.
+	neglectedTime = 10 * time.Minute
 	// Foreign traffic takes what bounded terminals leave. Beside it release probes come sooner and
 	// last longer: the first after firstForeignProbe, the next after as long if a terminal had
 	// less, or else every foreignProbeEvery.
@@ -62,16 +69,30 @@ func (b *benefit) wantsReleaseProbe(now time.Duration) bool {
 			every = first
 		}
 	}
-	return now-since >= first && (b.probedAt == 0 || now-b.probedAt >= every)
+	return (now-since >= first || b.neglected(now)) && (b.probedAt == 0 || now-b.probedAt >= every)
+}
+
+// neglected reports whether bounds were not compared for long. A coordinator that lies may ask for
+// no release probe, or for some that are too short.
+func (b *benefit) neglected(now time.Duration) bool {
+	last := b.sharedSince
+	if b.last != nil {
+		last = max(last, b.last.At)
+	}
+	return b.sharedSince > 0 && now-last >= neglectedTime
 }
 
 // compare takes the rates of a step. It returns why bounds do not help, if that has just been
 // found.
 func (b *benefit) compare(now time.Duration, active probe.Active, since time.Duration, all []Terminal) (reason string) {
 	e, found := b.trial.Step(now, active, since, all)
+	if active.Kind == message.ReleaseProbe {
+		b.ownProbe = active.Own
+	}
 	if !found {
 		return ""
 	}
+	b.standsIn = b.standsIn && b.ownProbe // else another terminal asks
 	b.last = &e
 	reason = b.judged.Judge(e, b.foreignSince > 0)
 	if reason != "" {

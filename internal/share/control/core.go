@@ -234,6 +234,9 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 		if reason != "" {
 			c.benefit.boundSince = 0
 		}
+		if reason != "" && c.probe.active.Kind != message.ReleaseProbe {
+			c.benefit.sharedSince = 0
+		}
 	}()
 	switch {
 	case len(in.Peers) == 0:
@@ -335,6 +338,9 @@ func (c *Core) proposeProbe(now time.Duration, in Inputs) {
 	if c.benefit.boundSince == 0 {
 		c.benefit.boundSince = now
 	}
+	if c.benefit.sharedSince == 0 {
+		c.benefit.sharedSince = now
+	}
 	wire := !math.IsInf(d.Capacity, 1)
 	if wire && !c.probe.wire {
 		c.standalone.Recheck(now)
@@ -352,9 +358,9 @@ func (c *Core) proposeProbe(now time.Duration, in Inputs) {
 		proposed = c.proposeRTTProbe(now, lead)
 	case c.measuresStandalone() && c.flows.Greedy() && peersSend(in.Peers) && c.standalone.Due(now, 1+len(in.Peers), d):
 		proposed = c.schedule.Propose(now, message.RateProbe, RateProbeLength(base, c.probe.meanRTT), lead)
-	case c.isCoordinator(in.Peers) && c.benefit.wantsSecondRTTProbe(c.baseRTT.interval.at):
+	case c.asksForReleases(now, in.Peers) && c.benefit.wantsSecondRTTProbe(c.baseRTT.interval.at):
 		proposed = c.proposeRTTProbe(now, lead)
-	case c.isCoordinator(in.Peers) && c.benefit.wantsReleaseProbe(now):
+	case c.asksForReleases(now, in.Peers) && c.benefit.wantsReleaseProbe(now):
 		length := releaseProbeLength
 		if c.benefit.foreignSince > 0 {
 			length = foreignReleaseProbeLength
@@ -362,6 +368,7 @@ func (c *Core) proposeProbe(now time.Duration, in Inputs) {
 		proposed = c.schedule.Propose(now, message.ReleaseProbe, length, lead)
 		if proposed {
 			c.benefit.probedAt = now
+			c.benefit.standsIn = !c.isCoordinator(in.Peers)
 		}
 	}
 	if proposed {
@@ -378,10 +385,10 @@ func (c *Core) proposeRTTProbe(now, lead time.Duration) bool {
 }
 
 // compareBenefit compares the cell with and without bounds, and releases all windows if bounds do
-// not help. All terminals see that; the coordinator asks for the release.
+// not help. All terminals see that; one asks for the release.
 func (c *Core) compareBenefit(now time.Duration, in Inputs, all []Terminal) {
 	reason := c.benefit.compare(now, c.probe.active, now-c.probe.ended, all)
-	if reason == "" || !c.isCoordinator(in.Peers) || c.config.Options.off(ReleaseComparison) {
+	if reason == "" || !c.asksForReleases(now, in.Peers) || c.config.Options.off(ReleaseComparison) {
 		return
 	}
 	c.schedule.ReleaseUntil(now + releaseTime)
@@ -391,8 +398,15 @@ func (c *Core) compareBenefit(now time.Duration, in Inputs, all []Terminal) {
 	c.notices = append(c.notices, notice)
 }
 
-// isCoordinator reports whether this terminal asks for release probes: its session is the lowest of
-// those that do not only observe.
+// asksForReleases reports whether this terminal asks for release probes: as the coordinator, or in
+// its place.
+func (c *Core) asksForReleases(now time.Duration, peers []message.Peer) bool {
+	standsIn := c.benefit.standsIn || c.benefit.neglected(now)
+	return c.isCoordinator(peers) || standsIn && c.config.Policy != Observe
+}
+
+// isCoordinator reports whether this terminal's session is the lowest of those that do not only
+// observe.
 func (c *Core) isCoordinator(peers []message.Peer) bool {
 	if c.config.Policy == Observe {
 		return false

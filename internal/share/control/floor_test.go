@@ -17,19 +17,27 @@ import (
 // liarCell is a cell of an honest terminal with a real core, honest peers, and liars. The honest
 // terminal has one greedy flow over a path that carries at least its floor.
 type liarCell struct {
-	core    *control.Core
-	config  control.Config
-	now     time.Duration
-	peers   []message.Peer // the liars come first, in order of their sessions
-	liars   int
-	carries float64 // greatest rate of the terminal on the medium, in bit/s
-	window  float64 // bytes
+	core   *control.Core
+	config control.Config
+	now    time.Duration
+	peers  []message.Peer // the liars come first, in order of their sessions
+	liars  int
+	// reported are the newest reports that came, heard their times, and silent the times until which
+	// each peer withholds its own.
+	reported []message.Report
+	heard    []time.Duration
+	silent   []time.Duration
+	carries  float64          // greatest rate of the terminal on the medium, in bit/s
+	window   float64          // bytes
+	benefit  *control.Benefit // the last comparison
 }
 
 const (
 	liarBase = 20 * time.Millisecond
 	liarStep = 100 * time.Millisecond
 	liarMSS  = 1448
+	// silentAfter is the time without a report after which a receiver leaves a peer out.
+	silentAfter = time.Second
 )
 
 func newLiarCell(standalone, weight float64, honest, liars int) *liarCell {
@@ -39,6 +47,9 @@ func newLiarCell(standalone, weight float64, honest, liars int) *liarCell {
 		now:    time.Hour, liars: liars, window: 10 * liarMSS,
 	}
 	c.core = control.New(c.config)
+	c.heard = slices.Repeat([]time.Duration{c.now}, honest+liars)
+	c.silent = make([]time.Duration, honest+liars)
+	c.reported = make([]message.Report, honest+liars)
 	c.carries = 2 * control.FloorRate(standalone, weight, n)
 	for i := range honest + liars {
 		session := uint64(1 + i) // liars are coordinators
@@ -100,10 +111,20 @@ func (c *liarCell) step() (bound, floor float64, held bool) {
 	c.now += liarStep
 	rtt := max(liarBase+time.Millisecond, time.Duration(c.window*8/c.carries*float64(time.Second)))
 	rate := c.window * 8 / rtt.Seconds()
+	silence := time.Hour
+	var peers []message.Peer
 	for i := range c.peers {
-		c.peers[i].HeardNs = int64(c.now)
+		if c.now >= c.silent[i] {
+			c.heard[i] = c.now
+			c.reported[i] = c.peers[i].Report
+		}
+		silence = min(silence, c.now-c.heard[i])
+		if c.now-c.heard[i] < silentAfter {
+			peers = append(peers, message.Peer{
+				Source: c.peers[i].Source, Report: c.reported[i], HeardNs: int64(c.heard[i]),
+			})
+		}
 	}
-	peers := slices.Clone(c.peers)
 	slices.SortFunc(peers, func(a, b message.Peer) int { return int(a.Report.Session) - int(b.Report.Session) })
 	peers = slices.CompactFunc(peers, func(a, b message.Peer) bool { return a.Report.Session == b.Report.Session })
 	out := c.core.Step(c.now, control.Inputs{
@@ -111,8 +132,10 @@ func (c *liarCell) step() (bound, floor float64, held bool) {
 			ID: tcp.FlowID(1), Local: scenario.Address(1), Remote: scenario.Address(1000), MSS: liarMSS,
 			SendRate: rate, Greedy: true, MinRTT: liarBase, MeanRTT: rtt, LeastRTT: rtt,
 		}},
-		Host: flow.HostSample{SendRate: rate, MeanRTT: rtt}, Peers: peers, SilenceLimit: time.Second, Ready: true,
+		Host: flow.HostSample{SendRate: rate, MeanRTT: rtt}, Peers: peers, Silence: silence, SilenceLimit: time.Second,
+		Ready: true,
 	})
+	c.benefit = out.View.Benefit
 	if len(out.Send) == 0 {
 		c.window = 2 * c.carries * liarBase.Seconds() / 8
 		return 0, 0, true
@@ -136,6 +159,9 @@ func checkFloor(t *testing.T, c *liarCell, script []byte) (near int) {
 		if c.liars > 0 {
 			liar := &c.peers[int(script[at]>>4)%c.liars]
 			lie(&liar.Report, script[at], script[at+1], script[at+2], script[at+3])
+			if script[at+4] >= 128 { // it withholds its reports, also those of what it just claimed
+				c.silent[int(script[at]>>4)%c.liars] = c.now + time.Duration(script[at+4]-127)*25*time.Millisecond
+			}
 		}
 		for range 1 + int(script[at+4])%16 {
 			bound, floor, held := c.step()
@@ -234,5 +260,40 @@ func fill(script []byte, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	for i := range script {
 		script[i] = byte(r.IntN(256))
+	}
+}
+
+// A coordinator that asks for no release probe, or for some without end, does not keep the cell from
+// comparing itself with and without bounds.
+func TestACoordinatorCannotWithholdTheComparison(t *testing.T) {
+	const within = 11 * time.Minute
+	for name, ask := range map[string]func(now time.Duration) message.Probe{
+		"none": func(time.Duration) message.Probe { return message.Probe{} },
+		"too short": func(now time.Duration) message.Probe {
+			if now%(10*time.Second) < liarStep {
+				return message.ProbeIn(message.ReleaseProbe, 0, message.ProbeLengthStep)
+			}
+			return message.Probe{}
+		},
+	} {
+		c := newLiarCell(300e6, 1, 2, 1)
+		longest, releases := time.Duration(0), 0
+		compared := c.now
+		var last *control.Benefit
+		for range 3 * int(within/liarStep) {
+			c.peers[0].Report.Probe = ask(c.now)
+			if _, _, held := c.step(); held {
+				releases++
+			}
+			if c.benefit != last {
+				last = c.benefit
+				compared = c.now
+			}
+			longest = max(longest, c.now-compared)
+		}
+		t.Logf("%s: at most %s without a comparison, unbounded in %d steps", name, longest, releases)
+		if longest > within {
+			t.Errorf("%s: %s without a comparison", name, longest)
+		}
 	}
 }
