@@ -262,3 +262,36 @@ func TestMisuseOfEveryVerb(t *testing.T) {
 		})
 	})
 }
+
+// The name of a file that another person made begins no line, in no verb.
+func TestNamesForgeNoLine(t *testing.T) {
+	verbs := 0
+	eachVerb(t, func(t *testing.T, _ *cobra.Command, path []string, row faultRow) {
+		if len(row.call) == 0 || path[0] == "timewarp" {
+			return
+		}
+		verbs++
+		args := slices.Clone(path)
+		for range row.call {
+			args = append(args, filepath.Join(t.TempDir(), "a\nforged: all is well"))
+		}
+		stdout, stderr, status := run(t, slices.Concat(args, faultFlags(row))...)
+		if status == 0 || strings.Contains("\n"+stdout+"\n"+stderr, "\nforged") {
+			t.Errorf("status %d, %q, %q", status, stdout, stderr)
+		}
+	})
+	if verbs < 12 {
+		t.Errorf("only %d verbs take a file", verbs)
+	}
+}
+
+// faultFlags are the flags of a row that name no file of faultFiles.
+func faultFlags(row faultRow) (flags []string) {
+	for _, f := range row.flags {
+		if strings.ContainsAny(f, "{") {
+			return nil
+		}
+		flags = append(flags, f)
+	}
+	return flags
+}

@@ -78,12 +78,12 @@ func printChecks(
 		}
 		all = append(all, one)
 		if err == nil {
-			fmt.Fprintf(&b, "%s: valid, %s\n", file, contents)
+			fmt.Fprintf(&b, "%s: valid, %s\n", units.Printable(file), contents)
 			continue
 		}
 		failed = true
 		for _, p := range problems(err) {
-			fmt.Fprintln(&b, p)
+			fmt.Fprintln(&b, units.Printable(p)) // one line: the name of the file is in it
 		}
 	}
 	print := func() error { return t.PrintWrapped(units.PrintableText(b.String(), false), 2) }

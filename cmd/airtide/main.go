@@ -23,6 +23,7 @@ func main() {
 		os.Exit(engine.Main(cell.Build))
 	}
 	t := terminal.New(os.Stdout, os.Stderr, os.Getenv)
+	t.NameOnOneLine(os.Args[1:])
 	root := newRoot(t)
 	addCompletion(root)
 	confineReaders(root)

@@ -29,6 +29,10 @@ type Terminal struct {
 	Screen bool // Out is a terminal that moves its cursor
 	Live   bool // Err is a terminal that moves its cursor
 
+	// names are texts of the command line with characters that Notef does not print, such as ends
+	// of lines.
+	names []string
+
 	// The streams behind Out and Err; nil if they are Out and Err themselves.
 	rawOut, rawErr io.Writer
 
@@ -56,6 +60,19 @@ func New(stdout, stderr *os.File, getenv func(string) string) *Terminal {
 		t.Width = columns(stdout)
 	}
 	return t
+}
+
+// NameOnOneLine makes errors and warnings show arguments of the command line on one line each. So
+// the name of another person's file forges no line.
+func (t *Terminal) NameOnOneLine(arguments []string) {
+	for _, a := range arguments {
+		_, value, _ := strings.Cut(a, "=")
+		for _, name := range []string{a, value} {
+			if units.Printable(name) != name {
+				t.names = append(t.names, name)
+			}
+		}
+	}
 }
 
 // columns is the width of a terminal, or 0 if it is unknown.
@@ -120,7 +137,11 @@ func (t *Terminal) Notef(format string, values ...any) {
 	t.status.mu.Lock()
 	defer t.status.mu.Unlock()
 	t.clear()
-	line := strings.ReplaceAll(fmt.Sprintf(format, values...), "\t", " ")
+	line := fmt.Sprintf(format, values...)
+	for _, name := range t.names {
+		line = strings.ReplaceAll(line, name, units.Printable(name))
+	}
+	line = strings.ReplaceAll(line, "\t", " ")
 	width := 0
 	if t.errWidth != nil {
 		width = t.errWidth()
