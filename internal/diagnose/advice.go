@@ -165,5 +165,5 @@ func (p *phase) nextLoss() string {
 	loss := float64(p.reductions) / math.Max(1, float64(p.deliveredPackets))
 	return fmt.Sprintf("Find the lossy link. With one reduction in %.0f packets at %s a loss-based sender reaches "+
 		"about %s (%s seen); a quarter of the losses doubles that. BBR does not slow down for random loss.",
-		1/math.Max(1e-9, loss), milliseconds(p.rttUs), rate(p.lossRate()), rate(p.rateBps()))
+		1/math.Max(1e-9, loss), milliseconds(p.rttUs), rate(p.lossRate(p.reductions)), rate(p.rateBps()))
 }

@@ -262,7 +262,7 @@ func senderHost(p *phase) *match {
 	if p.reductions == 0 {
 		return m
 	}
-	law := p.lossRate()
+	law := p.lossRate(p.reductions)
 	if law < lawFactor*p.rateBps() && p.rateBps() < 2*lawFactor*law {
 		return nil
 	}
@@ -272,8 +272,8 @@ func senderHost(p *phase) *match {
 
 // lossRate is the rate of a loss-based sender by the law of Mathis et al. 1997: it falls with the
 // square root of the loss.
-func (p *phase) lossRate() float64 {
-	loss := math.Max(1e-9, float64(p.reductions)/math.Max(1, float64(p.deliveredPackets)))
+func (p *phase) lossRate(reductions int32) float64 {
+	loss := math.Max(1e-9, float64(reductions)/math.Max(1, float64(p.deliveredPackets)))
 	return 1.22 * p.mss() * 8 / p.rtt() / math.Sqrt(loss)
 }
 
@@ -344,6 +344,10 @@ func ownDevice(p *phase) *match {
 func reordering(p *phase) *match {
 	seen := int64(p.reorderings + p.undos)
 	if p.reorderings == 0 || seen*20 <= p.retrans {
+		return nil
+	}
+	// A few in a fast transfer do not slow it. Polls miss reductions.
+	if p.flow.source != Polled && p.lossRate(max(p.reductions, p.undos)) > lawFactor*p.rateBps() {
 		return nil
 	}
 	return verdict(Reordering, p.undos > 0).

@@ -248,3 +248,21 @@ func TestAReceiverWithoutWindowScaling(t *testing.T) {
 		t.Errorf("%s: %v; %s", got.Limit, got.Evidence, got.Next)
 	}
 }
+
+// A few packets out of order in a fast transfer do not limit it.
+func TestRareReorderingIsNoLimit(t *testing.T) {
+	for every, limits := range map[int64]bool{50: true, 400: false} {
+		got := whole(t, PerAck, func(s *scene) {
+			s.run(10e9, func(i int64) {
+				s.sends(10)
+				if i%every == every-1 {
+					s.event(tcp.Event{Kind: tcp.EventReordering, Value: 10})
+					s.event(tcp.Event{Kind: tcp.EventUndo})
+				}
+			})
+		})
+		if got.Limit == Reordering != limits {
+			t.Errorf("each %d samples: the limit is %s", every, got.Limit)
+		}
+	}
+}
