@@ -162,3 +162,31 @@ func TestProbesRun(t *testing.T) {
 		}
 	}
 }
+
+// Two like radios measure like standalone rates, also beside another radio and on another path: a
+// wrong one would be a wrong share.
+func TestLikeRadiosMeasureLikeRates(t *testing.T) {
+	for _, others := range [][]float64{nil, {866.7, 65}} {
+		for seed := uint64(1); seed <= 2; seed++ {
+			s := Scenario{
+				Seed: seed, Delay: time.Millisecond, Stations: stations(t, append([]float64{433.3, 433.3}, others...)...),
+			}
+			s.Stations[1].Delay = 10 * time.Millisecond
+			for i := range s.Stations {
+				s.Stations[i].Measured = true
+			}
+			cell, err := s.NewCell(true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range []time.Duration{20 * time.Second, 40 * time.Second} {
+				cell.Until(at)
+				first := cell.terminals[0].out.Report.MaxKbps.Bps()
+				second := cell.terminals[1].out.Report.MaxKbps.Bps()
+				if first == 0 || math.Abs(second/first-1) > 0.1 {
+					t.Errorf("beside %v, seed %d, after %s: %.1f and %.1f Mbit/s", others, seed, at, first/1e6, second/1e6)
+				}
+			}
+		}
+	}
+}
