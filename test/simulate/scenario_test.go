@@ -37,6 +37,16 @@ func stations(t testing.TB, mbps ...float64) (all []ScenarioStation) {
 	return all
 }
 
+// legacy is a station of single frames with flows.
+func legacy(t testing.TB, standard medium.Standard, mbps float64, flows int) ScenarioStation {
+	t.Helper()
+	phy, err := medium.Legacy(standard, mbps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ScenarioStation{PHYs: []medium.RateFrom{{PHY: phy}}, Flows: make([]ScenarioFlow, flows)}
+}
+
 func run(t testing.TB, s Scenario, agents bool, from, to time.Duration) Result {
 	t.Helper()
 	r, err := s.Run(agents, from, to)
@@ -59,6 +69,24 @@ func TestScenarios(t *testing.T) {
 		}
 		if again := run(t, s, true, 5*time.Second, 20*time.Second); !reflect.DeepEqual(with, again) {
 			t.Errorf("the same scenario gives another result: %+v", again)
+		}
+	})
+	// With windows of two packets each the three flows of 6 Mbit/s take twice their share.
+	t.Run("flows of a slow radio", func(t *testing.T) {
+		s := Scenario{Seed: 1, Delay: 2 * time.Millisecond, Stations: stations(t, 866.7, 433.3, 433.3, 65, 65)}
+		s.Stations = append(s.Stations, legacy(t, medium.Std11a, 6, 3))
+		if with := run(t, s, true, 5*time.Second, 20*time.Second); with.Jain < 0.95 {
+			t.Error("the slow radio has more than its share")
+		}
+	})
+	// The station with A-MPDUs shrinks its windows though queues are shorter than their target.
+	t.Run("single frames beside A-MPDUs", func(t *testing.T) {
+		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 65)}
+		s.Stations[0].Delay = 40 * time.Millisecond
+		s.Stations[0].Flows = make([]ScenarioFlow, 4)
+		s.Stations = append(s.Stations, legacy(t, medium.Std11a, 54, 2))
+		if with := run(t, s, true, 10*time.Second, 25*time.Second); with.Jain < 0.95 {
+			t.Error("the radio with single frames has less than its share")
 		}
 	})
 	if testing.Short() {

@@ -88,7 +88,7 @@ func (b *Bounder) Set(s Scope, bounds Bounds) error {
 
 // Pause leaves the sockets of a scope one packet on its way, which is less than Set allows: they
 // send about as often as their receivers acknowledge late (40 ms in Linux), until other bounds are
-// set. It is for fractions of a second.
+// set.
 func (b *Bounder) Pause(s Scope) error { return b.change(s, Bounds{Upper: 1}) }
 
 // Clear lifts the bounds of a scope; there need not be any.

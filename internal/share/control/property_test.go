@@ -197,7 +197,7 @@ func checkBounds(t *testing.T, in control.Inputs, out control.Outputs, own bool)
 				t.Errorf("a flow that sends in the rate probe of another: %+v", b)
 			}
 		case out.View.Probe == message.NoProbe:
-			if b.Packets < control.LeastWindow || b.Packets > math.MaxInt32 || b.Pause {
+			if b.Packets < control.LeastGreedyWindow || b.Packets > math.MaxInt32 || b.Pause {
 				t.Errorf("a bound outside probes: %+v", b)
 			}
 		}
@@ -211,7 +211,7 @@ func checkBounds(t *testing.T, in control.Inputs, out control.Outputs, own bool)
 				t.Errorf("%d bytes in an RTT probe", b.Bytes)
 			}
 		case out.View.Probe == message.NoProbe:
-			if int(b.Bytes) < control.LeastWindow*m {
+			if int(b.Bytes) < control.LeastGreedyWindow*m {
 				t.Errorf("a receive window outside probes: %+v", b)
 			}
 		}

@@ -74,10 +74,13 @@ const (
 	// because windows on a long path are never quite used.
 	minQueueDivisor = 8
 
-	// LeastWindow is the smallest window of a flow, in packets. With one packet a flow would wait
-	// for the delayed ACK each time. A greater minimum gives a slow radio more airtime than its
-	// share: each of its packets lasts as long as a fast radio's A-MPDU.
+	// LeastWindow is the smallest window of a flow that is not greedy, in packets: a transfer that
+	// begins is not to wait for delayed ACKs.
 	LeastWindow = 2
+	// LeastGreedyWindow is that of a greedy flow. With one packet it waits for the delayed ACK each
+	// time. Two give several flows of a slow radio more airtime than its share: each of its packets
+	// lasts as long as a fast radio's A-MPDU.
+	LeastGreedyWindow = 1
 
 	// packetBits is TCP's payload in a packet of 1500 bytes. All rates are rates of payload.
 	packetBits = 8 * 1448
@@ -426,11 +429,11 @@ func (c *ShareController) correct(
 }
 
 // pullToOne moves the correction towards 1 if it is above and queues are longer than their target,
-// or if it is below and queues are shorter. Without it all terminals could drift together. A small
-// terminal that does not lag behind keeps a correction below 1.
+// or if it is below, queues are shorter, and the terminal lags behind its share. Without it all
+// terminals could drift together. A terminal that is ahead of its share keeps a correction below 1.
 func (c *ShareController) pullToOne(since float64, s cellState, lags bool) {
 	long, short := s.delay > c.queue*5/4, s.delay < c.queue*3/4 && s.active > 0
-	if long && c.correction > 1 || short && c.correction < 1 && (lags || !c.small) {
+	if long && c.correction > 1 || short && c.correction < 1 && lags {
 		c.correction *= math.Pow(c.correction, -since/pullTime)
 	}
 }

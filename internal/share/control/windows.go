@@ -87,6 +87,7 @@ func (w *windowController) equalCap(s windowStep, rtt time.Duration) (b bounds) 
 	for _, one := range w.ofDirection(s, false, 1, false, func(part float64, base time.Duration) float64 {
 		return EqualCap(s.share*part, base, rtt)
 	}) {
+		one.least = LeastWindow
 		b.addSend(one)
 	}
 	return b
@@ -99,6 +100,7 @@ func (w *windowController) equalRange(s windowStep, rtt time.Duration) (b bounds
 		_, greatest := EqualRange(s.share*part, max(rtt, base))
 		return greatest
 	}) {
+		one.least = LeastWindow
 		least := one.bytes * rangeFloor / rangeCap / float64(one.flow.MSS)
 		b.addSend(one)
 		bound := &b.send[len(b.send)-1]
@@ -111,6 +113,7 @@ func (w *windowController) equalRange(s windowStep, rtt time.Duration) (b bounds
 type window struct {
 	flow  *flow.Flow
 	bytes float64
+	least float64 // smallest window in packets
 }
 
 // ofDirection returns the windows of the active flows of a direction: those of a part of the share,
@@ -153,7 +156,11 @@ func (w *windowController) divide(
 	var demands []float64
 	for _, f := range w.flows.All() {
 		if d := f.Direction(receive); d.Active(s.now) {
-			all = append(all, window{flow: f})
+			one := window{flow: f, least: LeastWindow}
+			if s.now < d.GreedyUntil {
+				one.least = LeastGreedyWindow
+			}
+			all = append(all, one)
 			demands = append(demands, d.Demand(s.now, part*s.share))
 		}
 	}
@@ -214,12 +221,12 @@ var noBounds bounds
 func (b *bounds) addSend(w window) {
 	b.send = append(b.send, SendBound{
 		Local: w.flow.Local, Remote: w.flow.Remote,
-		Packets: uint32(min(max(w.bytes/float64(w.flow.MSS), LeastWindow), math.MaxInt32)),
+		Packets: uint32(min(max(w.bytes/float64(w.flow.MSS), w.least), math.MaxInt32)),
 	})
 }
 
 func (b *bounds) addReceive(w window) {
-	bytes := min(max(w.bytes, LeastWindow*float64(w.flow.MSS)), math.MaxInt32)
+	bytes := min(max(w.bytes, w.least*float64(w.flow.MSS)), math.MaxInt32)
 	b.receive = append(b.receive, receiveBound{w.flow, uint32(bytes)})
 }
 

@@ -60,9 +60,43 @@ func TestNoWindowIsBelowTheLeast(t *testing.T) {
 		100: LeastWindow, 2.9 * 1448: 2, 3.1 * 1448: 3, math.Inf(1): math.MaxInt32,
 	} {
 		b := bounds{}
-		b.addSend(window{bytes: bytes, flow: &flow.Flow{MSS: 1448}})
+		b.addSend(window{bytes: bytes, flow: &flow.Flow{MSS: 1448}, least: LeastWindow})
 		if got := b.send[0].Packets; got != want {
 			t.Errorf("a window of %g bytes is bounded by %d packets, want %d", bytes, got, want)
+		}
+	}
+}
+
+// TestOneThatIsNotGreedyHasTwoPackets: a share may be less than a packet in a round trip. Only a
+// greedy flow then waits for delayed ACKs. The middleware that is reconstructed has two packets.
+func TestOneThatIsNotGreedyHasTwoPackets(t *testing.T) {
+	const now = time.Minute
+	for _, greedy := range []bool{true, false} {
+		for _, receive := range []bool{true, false} {
+			c := New(Config{StandaloneBps: 50e6, Weight: 1})
+			d := flow.Direction{BaseRTT: 2 * time.Millisecond, Rate: 1e5, ActiveUntil: 2 * now}
+			want := uint32(LeastWindow)
+			if greedy {
+				d.GreedyUntil = 2 * now
+				want = LeastGreedyWindow
+			}
+			f := &flow.Flow{ID: 1, MSS: 1448}
+			*f.Direction(receive) = d
+			c.flows.Add(f)
+			b := c.windows.ofShare(windowStep{now: now, share: 1e5}, Decision{Share: 1e5, Correction: 1}, 50e6)
+			if receive {
+				if len(b.receive) != 1 || b.receive[0].bytes != want*1448 {
+					t.Errorf("greedy %v: receive windows %+v, want %d packets", greedy, b.receive, want)
+				}
+				continue
+			}
+			if len(b.send) != 1 || b.send[0].Packets != want {
+				t.Errorf("greedy %v: windows %+v, want %d packets", greedy, b.send, want)
+			}
+			equal := c.windows.equalCap(windowStep{now: now, share: 1e5}, 2*time.Millisecond)
+			if len(equal.send) != 1 || equal.send[0].Packets != LeastWindow {
+				t.Errorf("greedy %v: equal-cap has %+v", greedy, equal.send)
+			}
 		}
 	}
 }
@@ -86,7 +120,7 @@ func TestWhoIsToHaveNothingHasTheSmallestWindows(t *testing.T) {
 	in := Inputs{MayReportEarly: true, SilenceLimit: time.Hour, Peers: []message.Peer{peer}}
 	var v View
 	b, why := c.decide(now, in, &v)
-	if why != "" || c.decision.Share != 0 || len(b.send) != 1 || b.send[0].Packets != LeastWindow {
+	if why != "" || c.decision.Share != 0 || len(b.send) != 1 || b.send[0].Packets != LeastGreedyWindow {
 		t.Errorf("a share of %g, bounds %+v, %q", c.decision.Share, b.send, why)
 	}
 	c.flows.Send = flow.Total{}

@@ -19,8 +19,9 @@ func TestSettingOfABound(t *testing.T) {
 		{control.SendBound{Packets: 40}, setting{Bounds: congestion.Bounds{Upper: 40}}, true},
 		{control.SendBound{Packets: 40, Least: 30}, setting{Bounds: congestion.Bounds{Upper: 40, Lower: 30}}, true},
 		{control.SendBound{Packets: 40, Least: 50}, setting{Bounds: congestion.Bounds{Upper: 40, Lower: 40}}, true},
+		{control.SendBound{Packets: 1, Least: 1}, setting{pause: true}, true},
 		{
-			control.SendBound{Packets: 1, Least: 1},
+			control.SendBound{Packets: 2, Least: 1},
 			setting{Bounds: congestion.Bounds{Upper: kind.MinBound, Lower: kind.MinBound}},
 			true,
 		},
