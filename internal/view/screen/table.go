@@ -125,7 +125,7 @@ func (t *Table) Flow(f *tcp.Flow) error {
 		c.announceAgain(f)
 		return t.engine.Flow(f)
 	}
-	if len(t.flows) >= t.maxFlows {
+	if len(t.flows) >= t.maxFlows && t.untracked%pruneEvery == 0 {
 		t.prune(max(t.latestNs, f.FirstNs))
 	}
 	if len(t.flows) >= t.maxFlows {
@@ -257,6 +257,11 @@ func (t *Table) rate(m *stats.Meter, nowNs int64) Value {
 	return tcp.Absent
 }
 
+// pruneEvery is the number of flows left out between two looks for closed flows in a full table. A
+// look takes time in proportion to the table.
+const pruneEvery = 64
+
+// prune forgets flows that closed some time ago.
 func (t *Table) prune(nowNs int64) {
 	for id, c := range t.flows {
 		if c.closed && nowNs-c.closedNs > linger.Nanoseconds() {
