@@ -69,6 +69,8 @@ type Direction struct {
 	// reordered on the way to the capture.
 	LateSegments uint64 `json:"late_segments"`
 	LateBytes    uint64 `json:"late_bytes"`
+	// LateBare counts those of LateSegments without data: SYNs and FINs.
+	LateBare uint64 `json:"-"`
 	// ResentSegments counts the segments that were sent again. It is absent unless the capture was
 	// taken at this end.
 	ResentSegments *uint64 `json:"resent_segments,omitempty"`

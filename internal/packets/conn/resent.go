@@ -29,6 +29,9 @@ func (d *side) countSegments(payload uint32, receiver *side, step *Step) {
 	if step.Late {
 		d.LateSegments += step.Segments
 		d.LateBytes += uint64(payload)
+		if payload == 0 {
+			d.LateBare += step.Segments
+		}
 	}
 }
 

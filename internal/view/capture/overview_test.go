@@ -37,16 +37,17 @@ func TestNotesNameTheUnread(t *testing.T) {
 func TestSentence(t *testing.T) {
 	const begin = "1 connection in 1.00 s, 0 B of data; captured at the client; 1 got no answer; "
 	for _, c := range []struct {
-		late, data uint64
-		want       string
+		late, bare, data uint64
+		want             string
 	}{
-		{3, 0, "3 segments without data sent again"},
-		{3, 60, "3 of 60 segments sent again (5.00 %)"},
-		{0, 60, "no segment sent again"},
+		{3, 3, 0, "3 segments without data sent again"},
+		{4, 1, 60, "3 of 60 segments sent again (5.00 %)"},
+		{0, 0, 60, "no segment sent again"},
 	} {
 		var s sum
 		conns := conn.Connection{Near: "client", End: "no_answer"}
 		conns.FromClient.LateSegments = c.late
+		conns.FromClient.LateBare = c.bare
 		conns.FromClient.DataSegments = c.data
 		conns.FromClient.ResentSegments = &conns.FromClient.LateSegments
 		s.add(&conns)

@@ -22,12 +22,13 @@ type sum struct {
 	ends         map[string]uint64 // connections by their end
 }
 
-// segments counts segments of data, and those of them that were late.
-type segments struct{ all, late uint64 }
+// segments counts segments of data, those of them that were late, and late ones without data.
+type segments struct{ all, late, bare uint64 }
 
 func (s *segments) add(d *conn.Direction) {
 	s.all += d.DataSegments
-	s.late += d.LateSegments
+	s.late += d.LateSegments - d.LateBare
+	s.bare += d.LateBare
 }
 
 func (s *sum) add(c *conn.Connection) {
@@ -116,13 +117,13 @@ func (s *sum) unanswered() (parts []string) {
 func (s *sum) repetitions() (parts []string) {
 	tell := func(of segments, what string) {
 		switch {
-		case of.late > 0 && of.all == 0: // SYNs and FINs
-			parts = append(parts, fmt.Sprintf("%s without data %s", units.Count(of.late, "segment"), what))
 		case of.late > 0:
-			share := 100 * float64(of.late) / float64(max(of.all, of.late))
+			share := 100 * float64(of.late) / float64(of.all)
 			parts = append(parts, fmt.Sprintf("%d of %s %s (%s %%)", of.late, units.Count(of.all, "segment"), what,
 				units.ThreeDigits(share)))
-		case of.all > 0 && s.sent.late+s.passing.late == 0 && len(parts) == 0:
+		case of.bare > 0: // SYNs and FINs
+			parts = append(parts, fmt.Sprintf("%s without data %s", units.Count(of.bare, "segment"), what))
+		case of.all > 0 && s.sent.late+s.passing.late+s.sent.bare+s.passing.bare == 0 && len(parts) == 0:
 			parts = append(parts, "no segment "+what)
 		}
 	}
