@@ -152,6 +152,9 @@ func (f *flow) binFor(now int64, limit int) *bin {
 	case len(f.bins) >= limit:
 		f.halve()
 	}
+	if n := len(f.bins); n == cap(f.bins) { // append would take memory for more than limit
+		f.bins = append(make([]bin, 0, max(n+1, min(2*n, limit))), f.bins...)
+	}
 	f.bins = append(f.bins, bin{fromNs: f.last.timeNs, toNs: now})
 	return &f.bins[len(f.bins)-1]
 }

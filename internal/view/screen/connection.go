@@ -104,7 +104,7 @@ func (c *connection) happened(e *tcp.Event) {
 		c.flow.CongestionControl = e.Text
 	case tcp.EventClose:
 		// The end of an observation is not the end of the connection.
-		if e.Reason != tcp.ReasonStillOpen {
+		if e.Reason != tcp.ReasonStillOpen && !c.closed {
 			c.closed = true
 			c.closedNs = e.TimeNs
 			c.reason = e.Reason

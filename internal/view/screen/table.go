@@ -74,6 +74,7 @@ type Table struct {
 	samplesIn  stats.Meter
 	loss       tcp.Loss
 	untracked  uint64        // flows that found this table full
+	ended      []ended       // in the order of their ends
 	touched    []*connection // scratch of Samples
 	batchCount uint64
 	row        tcp.Sample // scratch of Samples
@@ -115,6 +116,7 @@ func (t *Table) reset() {
 	t.samplesIn = stats.Meter{}
 	t.loss = tcp.Loss{}
 	t.untracked = 0
+	t.ended = nil
 }
 
 // Flow announces a flow or updates it.
@@ -125,7 +127,7 @@ func (t *Table) Flow(f *tcp.Flow) error {
 		c.announceAgain(f)
 		return t.engine.Flow(f)
 	}
-	if len(t.flows) >= t.maxFlows && t.untracked%pruneEvery == 0 {
+	if len(t.flows) >= t.maxFlows {
 		t.prune(max(t.latestNs, f.FirstNs))
 	}
 	if len(t.flows) >= t.maxFlows {
@@ -187,7 +189,11 @@ func (t *Table) Event(e *tcp.Event) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c := t.flows[e.Flow]; c != nil {
+		before := c.closed
 		c.happened(e)
+		if c.closed && !before {
+			t.ended = append(t.ended, ended{e.Flow, e.TimeNs})
+		}
 		return t.engine.Event(e)
 	}
 	return nil
@@ -257,16 +263,20 @@ func (t *Table) rate(m *stats.Meter, nowNs int64) Value {
 	return tcp.Absent
 }
 
-// pruneEvery is the number of flows left out between two looks for closed flows in a full table. A
-// look takes time in proportion to the table.
-const pruneEvery = 64
+// ended is a flow that closed.
+type ended struct {
+	flow tcp.FlowID
+	ns   int64
+}
 
 // prune forgets flows that closed some time ago.
 func (t *Table) prune(nowNs int64) {
-	for id, c := range t.flows {
-		if c.closed && nowNs-c.closedNs > linger.Nanoseconds() {
-			delete(t.flows, id)
-			t.engine.Forget(id)
+	for len(t.ended) > 0 && nowNs-t.ended[0].ns > linger.Nanoseconds() {
+		e := t.ended[0]
+		t.ended = t.ended[1:]
+		if c := t.flows[e.flow]; c != nil && c.closed && c.closedNs == e.ns {
+			delete(t.flows, e.flow)
+			t.engine.Forget(e.flow)
 		}
 	}
 }

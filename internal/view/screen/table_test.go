@@ -12,7 +12,7 @@ import (
 const second = int64(time.Second)
 
 // observe feeds a table and stops the test when it refuses.
-func observe(t *testing.T, err error) {
+func observe(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatalf("the table refused: %v", err)
@@ -414,5 +414,15 @@ func TestTheTableNamesTheLimit(t *testing.T) {
 	d, _ := table.Detail(11e9, 1)
 	if n := len(d.Finding.Phases); n != 2 {
 		t.Errorf("the past has %d phases, want 2: %+v", n, d.Finding.Phases)
+	}
+}
+
+// BenchmarkFullTable measures the cost of a flow that a full table has no room for.
+func BenchmarkFullTable(b *testing.B) {
+	s := &synthetic{flows: manyFlows}
+	table := NewTable(TableOptions{MaxFlows: manyFlows})
+	observe(b, s.announce(table, 0))
+	for i := 0; b.Loop(); i++ {
+		observe(b, table.Flow(s.flow(manyFlows+i, 1)))
 	}
 }
