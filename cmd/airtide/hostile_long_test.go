@@ -158,7 +158,8 @@ func hostileCorpus(t *testing.T) map[string][]byte {
 			_ = w.Flow(hostileFlow(1))
 			samplesOf(w, 1, 1000, func(i int) int64 { return int64(i) * 1e6 })
 			for i := range 140_000 {
-				_ = w.Event(&tcp.Event{Flow: 1, TimeNs: int64(i) * 7e3, Kind: tcp.EventCCChange, Text: fmt.Sprintf("%06d", i)})
+				name := fmt.Sprintf("%06d", i)
+				_ = w.Event(&tcp.Event{Flow: 1, TimeNs: int64(i) * 7e3, Kind: tcp.EventCCChange, Text: name})
 			}
 		}),
 		"parts of drops": recordingOf(t, trace.Metadata{With: []string{"drops"}}, func(w *trace.Writer) {

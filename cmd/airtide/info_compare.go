@@ -36,11 +36,13 @@ func printComparison(
 	c := summary.Compare(a.list(order), b.list(order))
 	changes := summary.ChangesOf(&a.Totals, &b.Totals)
 	if asJSON {
-		return t.JSONWithList(comparisonJSON{
+		whole := comparisonJSON{
 			comparedRecording{files[0], a.Recording, a.Damage, a.Totals},
 			comparedRecording{files[1], b.Recording, b.Damage, b.Totals},
-			*changes, []summary.Pair{},
-		}, "flows", anyOf(c.Pairs()))
+			*changes,
+			[]summary.Pair{},
+		}
+		return t.JSONWithList(whole, "flows", anyOf(c.Pairs()))
 	}
 	var text bytes.Buffer
 	for i, name := range []string{"A", "B"} {

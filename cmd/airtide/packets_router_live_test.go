@@ -71,7 +71,8 @@ func TestACaptureOnAnAccessPointSeparatesRadioAndLine(t *testing.T) {
 			}
 			killAfterFailure(t, listening)
 			path := filepath.Join(t.TempDir(), "ap.pcap")
-			capture := in(ap, tcpdump, "-i", "br-lan", "-s", "160", "-U", "--immediate-mode", "-Z", "root", "-w", "-", "tcp")
+			capture := in(ap, tcpdump,
+				"-i", "br-lan", "-s", "160", "-U", "--immediate-mode", "-Z", "root", "-w", "-", "tcp")
 			pipe, err := capture.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -121,7 +122,8 @@ func TestACaptureOnAnAccessPointSeparatesRadioAndLine(t *testing.T) {
 					t.Errorf("%g us to the client, %g us to the server", one.ClientSideUs, one.ServerSideUs)
 				}
 			}
-			if n := strings.Count(tables.String(), "CLIENT MS"); n < 3 || !strings.Contains(tables.String(), "10.2.0.1:5201") {
+			shown := tables.String()
+			if n := strings.Count(shown, "CLIENT MS"); n < 3 || !strings.Contains(shown, "10.2.0.1:5201") {
 				t.Errorf("%d tables: %s", n, &tables)
 			}
 			if text := mustRun(t, "diagnose", path); !strings.Contains(text, "wait in a queue of the network") {

@@ -150,9 +150,9 @@ func (p *phase) nextReceiveWindow() string {
 		now = p.receiveBps()
 		rtt = math.Max(1, p.receiverRtt.mean()) / 1e6
 		if p.unscaled() {
-			return fmt.Sprintf("Turn window scaling on at both ends (tcp_window_scaling), and set no TCP_WINDOW_CLAMP or "+
-				"small SO_RCVBUF before connect() or listen(): %d bytes at %s allow %s.", unscaledWindow,
-				milliseconds(rtt*1e6), rate(window*8/rtt))
+			return fmt.Sprintf("Turn window scaling on at both ends (tcp_window_scaling), and set no "+
+				"TCP_WINDOW_CLAMP or small SO_RCVBUF before connect() or listen(): %d bytes at %s allow %s.",
+				unscaledWindow, milliseconds(rtt*1e6), rate(window*8/rtt))
 		}
 	}
 	return fmt.Sprintf("Enlarge the receiver's buffer (tcp_rmem, SO_RCVBUF): a window of %s at %s allows %s (%s "+

@@ -344,8 +344,8 @@ func (r *Report) JoinEnds(e End) {
 	}
 }
 
-// peerLimits are the limits of the receiver that explain one of the sender: the reason for which the
-// window is full, and the requests that Nagle's algorithm holds back.
+// peerLimits are the limits of the receiver that explain one of the sender: the reason for which
+// the window is full, and the requests that Nagle's algorithm holds back.
 func peerLimits(l Limit) []Limit {
 	switch l {
 	case ReceiveWindow, ReceivingApplication:

@@ -207,8 +207,8 @@ func (e *Engine) Samples(b *tcp.Batch) error {
 	return nil
 }
 
-// note notes the essential fields that a batch has. One row of a batch is enough, unless no data was
-// acknowledged: before, a kernel has no pacing rate.
+// note notes the essential fields that a batch has. One row of a batch is enough, unless no data
+// was acknowledged: before, a kernel has no pacing rate.
 func (e *Engine) note(b *tcp.Batch) {
 	if len(b.Flow) == 0 {
 		return

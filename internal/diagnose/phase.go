@@ -61,7 +61,8 @@ func medianOf(bins []bin, value func(*bin) float64) float64 {
 	return values[len(values)/2]
 }
 
-// waitShare is the share of time with data to send from which on an end sends, whatever it receives.
+// waitShare is the share of time with data to send from which on an end sends, whatever it
+// receives.
 const waitShare = 0.2
 
 // receives reports whether this end mainly receives, and seldom has data that waits to be sent.

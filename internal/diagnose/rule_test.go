@@ -26,7 +26,8 @@ func TestRules(t *testing.T) {
 			s.set(values{tcp.CwndLimited: 0, tcp.InFlightPackets: 6, tcp.CwndPackets: 30})
 			s.run(length, func(i int64) {
 				if i%9 < 6 {
-					s.set(values{tcp.WrittenBytes: s.row.Values[tcp.AckedBytes], tcp.SentBytes: s.row.Values[tcp.AckedBytes]})
+					acked := s.row.Values[tcp.AckedBytes]
+					s.set(values{tcp.WrittenBytes: acked, tcp.SentBytes: acked})
 					return
 				}
 				s.set(values{tcp.SentBytes: s.row.Values[tcp.AckedBytes] + 6*segment})

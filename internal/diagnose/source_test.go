@@ -21,7 +21,8 @@ func TestPartsOfSegmentsAreNoData(t *testing.T) {
 	play := func(s *scene) {
 		s.run(5e9, func(int64) {
 			s.sends(1)
-			s.set(values{tcp.InFlightPackets: 8, tcp.CwndLimited: 0, tcp.WrittenBytes: s.row.Values[tcp.SentBytes] + 600})
+			s.set(values{tcp.InFlightPackets: 8, tcp.CwndLimited: 0})
+			s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes] + 600})
 		})
 	}
 	for source, want := range map[Source]Limit{PerAck: Application, Polled: Application, Captured: SenderHost} {
@@ -163,8 +164,8 @@ func TestCapturedLossesMustFitTheRate(t *testing.T) {
 	}
 }
 
-// A reader that lets the window of a capture close for long is slow, though the window is large when
-// data comes.
+// A reader that lets the window of a capture close for long is slow, though the window is large
+// when data comes.
 func TestCapturedReaderThatClosesItsWindow(t *testing.T) {
 	at := func(s *scene) {
 		for range 20 {
@@ -243,7 +244,8 @@ func TestAReceiverWithoutWindowScaling(t *testing.T) {
 			})
 		})
 	})
-	if got.Limit != ReceiveWindow || len(got.Evidence) != 2 || !strings.Contains(got.Evidence[1].Text, "no window scaling") ||
+	if got.Limit != ReceiveWindow || len(got.Evidence) != 2 ||
+		!strings.Contains(got.Evidence[1].Text, "no window scaling") ||
 		!strings.Contains(got.Next, "tcp_window_scaling") {
 		t.Errorf("%s: %v; %s", got.Limit, got.Evidence, got.Next)
 	}

@@ -7,8 +7,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Timestamps tell from one end which way packets wait. Their clocks wrap, and a peer whose clock has
-// another tick tells nothing.
+// Timestamps tell from one end which way packets wait. Their clocks wrap, and a peer whose clock
+// has another tick tells nothing.
 func TestTimestampsSplitTheDelay(t *testing.T) {
 	for _, c := range []struct {
 		name                  string

@@ -28,8 +28,8 @@ func TestConnectionsThatDidNotOpen(t *testing.T) {
 		s.now += 500 * ms
 		s.event(tcp.Event{Kind: tcp.EventClose, Reason: c.reason, From: synSent, To: uint8(tcp.StateClose)})
 		got := s.only()
-		if got.Direction != "unopened" || got.Unopened != c.want || got.Limit != Handshake || got.Certainty != Certain ||
-			len(got.Shares) != 1 || len(got.Evidence) != 2 {
+		if got.Direction != "unopened" || got.Unopened != c.want || got.Limit != Handshake ||
+			got.Certainty != Certain || len(got.Shares) != 1 || len(got.Evidence) != 2 {
 			t.Errorf("%s: %+v", c.reason, got)
 		}
 		if c.reason != tcp.ReasonStillOpen && got.Seconds != 1.5 {
@@ -43,7 +43,8 @@ func TestConnectionsThatDidNotOpen(t *testing.T) {
 		if err := report.WriteText(&text, false); err != nil {
 			t.Fatal(err)
 		}
-		if want := "1 connection of program with invalid IP did not open: " + c.want; !strings.HasPrefix(text.String(), want) {
+		want := "1 connection of program with invalid IP did not open: " + c.want
+		if !strings.HasPrefix(text.String(), want) {
 			t.Errorf("%s: %q", c.reason, text.String())
 		}
 	}

@@ -196,9 +196,8 @@ func TestProbesRun(t *testing.T) {
 func TestLikeRadiosMeasureLikeRates(t *testing.T) {
 	for _, others := range [][]float64{nil, {866.7, 65}} {
 		for seed := uint64(1); seed <= 2; seed++ {
-			s := Scenario{
-				Seed: seed, Delay: time.Millisecond, Stations: stations(t, append([]float64{433.3, 433.3}, others...)...),
-			}
+			rates := append([]float64{433.3, 433.3}, others...)
+			s := Scenario{Seed: seed, Delay: time.Millisecond, Stations: stations(t, rates...)}
 			s.Stations[1].Delay = 10 * time.Millisecond
 			for i := range s.Stations {
 				s.Stations[i].Measured = true
@@ -212,7 +211,8 @@ func TestLikeRadiosMeasureLikeRates(t *testing.T) {
 				first := cell.terminals[0].out.Report.MaxKbps.Bps()
 				second := cell.terminals[1].out.Report.MaxKbps.Bps()
 				if first == 0 || math.Abs(second/first-1) > 0.1 {
-					t.Errorf("beside %v, seed %d, after %s: %.1f and %.1f Mbit/s", others, seed, at, first/1e6, second/1e6)
+					t.Errorf("beside %v, seed %d, after %s: %.1f and %.1f Mbit/s",
+						others, seed, at, first/1e6, second/1e6)
 				}
 			}
 		}

@@ -31,7 +31,8 @@ func fullInfo() []byte {
 	return b
 }
 
-// The kernel keeps a greater window for itself than it can advertise with the scale of the handshake.
+// The kernel keeps a greater window for itself than it can advertise with the scale of the
+// handshake.
 func TestTheReceiveWindowIsTheAdvertisedOne(t *testing.T) {
 	for scale, want := range map[uint8]int64{0: 65535, 1: 131070, 2: 200_000, 14: 200_000} {
 		info := fullInfo()

@@ -112,7 +112,8 @@ func TestDamagedLengths(t *testing.T) {
 		for _, captured := range []int{len(data), len(data) - 50} {
 			var d decode.Decoder
 			var s decode.Segment
-			if p := (read.Packet{Data: data[:captured], Length: len(data), Link: 101}); !d.Decode(&p, &s) || s.Payload != 100 {
+			p := read.Packet{Data: data[:captured], Length: len(data), Link: 101}
+			if !d.Decode(&p, &s) || s.Payload != 100 {
 				t.Errorf("%d of %d bytes: %+v", captured, len(data), s)
 			}
 		}

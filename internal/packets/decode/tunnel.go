@@ -391,8 +391,9 @@ func (d *Decoder) capwap(b []byte, rest int, s *Segment) bool {
 	return d.ethernet(b[size:], rest-size, s)
 }
 
-// tunnelledWiFi reads a frame of 802.11 from an access point. Some send the bytes of its control and
-// its sequence number in the other order: then the second byte has the kind of a frame with data.
+// tunnelledWiFi reads a frame of 802.11 from an access point. Some send the bytes of its control
+// and its sequence number in the other order: then the second byte has the kind of a frame with
+// data.
 func (d *Decoder) tunnelledWiFi(b []byte, rest int, s *Segment) bool {
 	const kind, data, header = 0x0f, 0x08, 24
 	if len(b) < header || b[0]&kind == data || b[1]&kind != data {

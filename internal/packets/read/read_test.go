@@ -215,7 +215,8 @@ func TestHostileZstd(t *testing.T) {
 	}
 	// 400 packets of 1 MB
 	plain := append([]byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00"), make([]byte, 16)...)
-	packet := append([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x0f\x00\x00\x00\x0f\x00"), make([]byte, 0xf0000)...)
+	header := "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x0f\x00\x00\x00\x0f\x00"
+	packet := append([]byte(header), make([]byte, 0xf0000)...)
 	z, err := zstd.NewWriter(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -258,8 +258,8 @@ func TestPerfettoShowsTheRadio(t *testing.T) {
 		t.Errorf("%d counters, want one for each of %d values", n, tcp.NumRadioFields)
 	}
 	for _, c := range seen.Processor.Counters {
-		if c.Flow != "radio wlan0 > 02:00:00:00:00:01" || c.Counter == "tx_rate_bps" && (c.N != 2 || c.Greatest != 102) ||
-			c.Counter != "tx_rate_bps" && c.N != 1 {
+		rate := c.Counter == "tx_rate_bps"
+		if c.Flow != "radio wlan0 > 02:00:00:00:00:01" || rate && (c.N != 2 || c.Greatest != 102) || !rate && c.N != 1 {
 			t.Errorf("counter %+v", c)
 		}
 	}

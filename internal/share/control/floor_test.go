@@ -22,8 +22,8 @@ type liarCell struct {
 	now    time.Duration
 	peers  []message.Peer // the liars come first, in order of their sessions
 	liars  int
-	// reported are the newest reports that came, heard their times, and silent the times until which
-	// each peer withholds its own.
+	// reported are the newest reports that came, heard their times, and silent the times until
+	// which each peer withholds its own.
 	reported []message.Report
 	heard    []time.Duration
 	silent   []time.Duration
@@ -263,8 +263,8 @@ func fill(script []byte, seed uint64) {
 	}
 }
 
-// A coordinator that asks for no release probe, or for some without end, does not keep the cell from
-// comparing itself with and without bounds.
+// A coordinator that asks for no release probe, or for some without end, does not keep the cell
+// from comparing itself with and without bounds.
 func TestACoordinatorCannotWithholdTheComparison(t *testing.T) {
 	const within = 11 * time.Minute
 	for name, ask := range map[string]func(now time.Duration) message.Probe{

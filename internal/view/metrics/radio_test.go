@@ -44,7 +44,8 @@ func TestRadiosHaveMetrics(t *testing.T) {
 	tell(t, o,
 		station("a", 1000, 10), station("b", 7, 0), station("a", 1100, 30), station("b", 9, 1), station("a", 5, 0),
 		station("a", 8, 1),
-		channel(5180, 1000, 400), channel(5180, 3000, 900), channel(2412, 50_000, 50_000), channel(2412, 51_000, 50_100),
+		channel(5180, 1000, 400), channel(5180, 3000, 900),
+		channel(2412, 50_000, 50_000), channel(2412, 51_000, 50_100),
 		record(tcp.RadioScanStart, "", nil), record(tcp.RadioScanStart, "", nil), record(tcp.RadioRoam, "", nil),
 	)
 	got := scrape(t, o)
@@ -59,7 +60,8 @@ func TestRadiosHaveMetrics(t *testing.T) {
 		`airtide_radio_events_total{event="roam",interface="wlan0"}`:                1,
 	})
 	for name := range got {
-		if strings.Contains(name, `"failed"`) || strings.Contains(name, `"receive"`) && strings.Contains(name, "radio") {
+		if strings.Contains(name, `"failed"`) ||
+			strings.Contains(name, `"receive"`) && strings.Contains(name, "radio") {
 			t.Errorf("%s: the driver does not tell it", name)
 		}
 	}
