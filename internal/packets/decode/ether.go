@@ -15,6 +15,7 @@ const (
 	etherProvider  = 0x88a8 // VLAN of a provider
 	etherMACsec    = 0x88e5
 	etherFabric    = 0x8903 // FabricPath
+	etherPortTag   = 0x893f // E-TAG of IEEE 802.1BR
 	etherBackbone  = 0x88e7 // IEEE 802.1ah
 	etherVNTag     = 0x8926
 	etherService   = 0x894f // NSH
@@ -53,7 +54,9 @@ func (d *Decoder) ether(kind uint16, b []byte, rest int, s *Segment) bool {
 	case etherVNTag:
 		return !d.deep() && !d.short(b, rest, 6) && d.ether(binary.BigEndian.Uint16(b[4:]), b[6:], rest-6, s)
 	case etherFabric:
-		return !d.deep() && !d.short(b, rest, 2) && d.ethernet(b[2:], rest-2, s)
+		return !d.short(b, rest, 2) && d.enter(tunnelFabric) && d.ethernet(b[2:], rest-2, s)
+	case etherPortTag:
+		return !d.deep() && !d.short(b, rest, 8) && d.ether(binary.BigEndian.Uint16(b[6:]), b[8:], rest-8, s)
 	case etherService:
 		return d.nsh(b, rest, s)
 	case etherMACsec:

@@ -143,8 +143,11 @@ var links = []stack{
 	{name: "CHDLC as PPP", link: 9, foreign: noReader, wrap: func(ip []byte) []byte {
 		return put(0x0f, 0, etherType(ip), ip)
 	}},
-	{name: "FabricPath", link: 1, foreign: noReader, wrap: func(ip []byte) []byte {
+	{name: "FabricPath", link: 1, tunnel: "FabricPath", foreign: noReader, wrap: func(ip []byte) []byte {
 		return put([]byte{2, 0, 1, 0, 0, 0, 2, 0, 2, 0, 0, 0}, uint16(0x8903), uint16(0x4020), ethernet(ip), zeros(4))
+	}},
+	{name: "802.1BR", link: 1, foreign: noReader, wrap: func(ip []byte) []byte {
+		return frame(0x893f, put(uint16(0xa000), uint16(0x1001), uint16(0), etherType(ip), ip))
 	}},
 	{name: "FDDI", link: 10, wrap: func(ip []byte) []byte { return put(0x57, addresses, llc(ip)) }},
 	{

@@ -30,11 +30,13 @@ const (
 	tunnelTeredo
 	tunnelTZSP
 	tunnelCAPWAP
+	tunnelFabric
 )
 
 var tunnelNames = [...]string{
 	"", "PPPoE", "MPLS", "802.1ah", "NSH", "MACsec", "GRE", "ERSPAN", "IPv4 in IPv4", "IPv6 in IPv4", "IPv4 in IPv6",
 	"IPv6 in IPv6", "EtherIP", "VXLAN", "Geneve", "GTP-U", "L2TP", "Teredo", "TZSP", "CAPWAP",
+	"FabricPath",
 }
 
 // path are the tunnels around a packet, the outer one first.
