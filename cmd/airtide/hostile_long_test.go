@@ -478,6 +478,8 @@ func interruptHostile(t *testing.T, verb []string, files *strings.Replacer, tick
 	status := cmd.ProcessState.ExitCode()
 	if atStart(cmd) {
 		status = 130
+	} else if status == 130 && !strings.Contains(stderr.String(), "interrupted") {
+		t.Errorf("the end by an interrupt is not named: %.200s", stderr.Bytes())
 	}
 	if status != 0 && status != 130 || bytes.Contains(stderr.Bytes(), []byte("goroutine ")) {
 		t.Errorf("an interrupt ends it with %s: %.2000s", cmd.ProcessState, stderr.Bytes())

@@ -26,7 +26,7 @@ func main() {
 	t.NameOnOneLine(os.Args[1:])
 	root := newRoot(t)
 	addCompletion(root)
-	confineReaders(root)
+	confineReaders(t, root)
 	help := &firstError{Writer: t.Out}
 	root.SetOut(help)
 	cmd, err := root.ExecuteContextC(untilSignal())

@@ -15,6 +15,7 @@ import (
 	"airtide/internal/observe/source"
 	"airtide/internal/share"
 	"airtide/internal/sys/privilege"
+	"airtide/internal/view/terminal"
 )
 
 // A verb that observes or shares gives up its other rights once it is attached. A verb that only
@@ -150,9 +151,9 @@ var fileVerbs = map[string]fileVerb{
 var terminfo = []string{"/etc/terminfo", "/lib/terminfo", "/usr/lib/terminfo", "/usr/share/terminfo"}
 
 // confineReaders makes the verbs that only read files give up everything else first.
-func confineReaders(root *cobra.Command) {
+func confineReaders(t *terminal.Terminal, root *cobra.Command) {
 	for _, c := range root.Commands() {
-		confineReaders(c)
+		confineReaders(t, c)
 	}
 	v, ok := fileVerbs[verbPath(root)]
 	if !ok || root.RunE == nil {
@@ -170,7 +171,7 @@ func confineReaders(root *cobra.Command) {
 			return err
 		}
 		if !v.terminal {
-			defer endAfterSignal(cmd.Context())()
+			defer endAfterSignal(cmd.Context(), t)()
 		}
 		return run(cmd, args)
 	}
@@ -180,16 +181,28 @@ func confineReaders(root *cobra.Command) {
 // it stays below a second.
 const interruptGrace = 700 * time.Millisecond
 
+// messageGrace is the time for the message.
+const messageGrace = 100 * time.Millisecond
+
 // endAfterSignal ends the process interruptGrace after a signal if the verb is busy until then, and
 // returns a function that calls this off. A verb that only reads files has nothing to undo, and its
 // outputs have no name until they are whole. A large file makes some of its loops long.
-func endAfterSignal(ctx context.Context) (callOff func()) {
+func endAfterSignal(ctx context.Context, t *terminal.Terminal) (callOff func()) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		select {
 		case <-done:
 		case <-time.After(interruptGrace):
 			if i, ok := errors.AsType[interruption](context.Cause(ctx)); ok {
+				said := make(chan struct{})
+				go func() {
+					t.Warnf("%v", i)
+					close(said)
+				}()
+				select {
+				case <-said:
+				case <-time.After(messageGrace): // nobody reads the messages
+				}
 				os.Exit(128 + int(i.signal))
 			}
 		}
