@@ -320,7 +320,8 @@ func atStart(cmd *exec.Cmd) bool {
 	return by.Signaled() && by.Signal() == syscall.SIGINT
 }
 
-// endByInterrupt interrupts a verb once. It ends within a second of processor time.
+// endByInterrupt interrupts a verb once. It ends within a second of processor time; an agent within
+// three, since the kernel verifies its BPF programs to the end.
 func endByInterrupt(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}) {
 	used := time.Duration(processorTicks(cmd.Process.Pid)) * 10 * time.Millisecond
 	begin := time.Now()
@@ -335,8 +336,12 @@ func endByInterrupt(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}) {
 	}
 	took := processorTime(cmd) - used
 	t.Logf("%s after the interrupt it ends, %s of processor time, with %s", time.Since(begin), took, cmd.ProcessState)
-	if used > 0 && took > hostileEnd { // 0: it had ended
-		t.Errorf("behind the interrupt it takes %s of processor time, want at most %s", took, hostileEnd)
+	most := hostileEnd
+	if slices.Contains(cmd.Args, "share") && slices.Contains(cmd.Args, "run") {
+		most *= 3
+	}
+	if used > 0 && took > most { // 0: it had ended
+		t.Errorf("behind the interrupt it takes %s of processor time, want at most %s", took, most)
 	}
 }
 
