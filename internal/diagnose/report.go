@@ -192,8 +192,9 @@ func (f *flow) report() Connection {
 	switch {
 	case f.unopened():
 		c.Direction = "unopened"
-		c.Unopened = f.failure().why
-		c.Phases = []Phase{f.unanswered()}
+		failure := f.failure()
+		c.Unopened = failure.why
+		c.Phases = []Phase{f.unanswered(failure)}
 		c.EndNs = c.Phases[0].EndNs
 		c.Seconds = float64(c.EndNs-c.StartNs) / 1e9
 	case f.isShort():

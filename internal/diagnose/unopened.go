@@ -25,16 +25,18 @@ var failures = map[tcp.Reason]failure{
 		"the peer's host or network cannot be reached",
 		"Look at the route and at the neighbour (`ip route get`, `ip neigh`).",
 	},
-	tcp.ReasonAborted:   {"given up by this end before an answer came", noAnswer.next},
-	tcp.ReasonResetSent: {"given up by this end before an answer came", noAnswer.next},
+	tcp.ReasonAborted:   givenUp,
+	tcp.ReasonResetSent: givenUp,
 }
 
-// noAnswer holds for all other reasons.
-var noAnswer = failure{
-	"no answer came",
-	"Capture at the peer: if the SYN arrives there, a firewall, a full backlog or the way back loses the answer; " +
-		"if not, the address or the way there.",
-}
+const findAnswer = "Capture at the peer: if the SYN arrives there, a firewall, a full backlog or the way back loses " +
+	"the answer; if not, the address or the way there."
+
+var (
+	givenUp = failure{"given up by this end before an answer came", findAnswer}
+	// noAnswer holds for all other reasons.
+	noAnswer = failure{"no answer came", findAnswer}
+)
 
 func (f *flow) failure() failure {
 	if known, ok := failures[f.reason]; ok {
@@ -43,11 +45,10 @@ func (f *flow) failure() failure {
 	return noAnswer
 }
 
-// unanswered judges a connection that did not open.
-func (f *flow) unanswered() Phase {
+// unanswered judges a connection that did not open, for a reason.
+func (f *flow) unanswered(failure failure) Phase {
 	p := f.phase(f.bins)
 	endNs := max(p.toNs, f.closedNs)
-	failure := f.failure()
 	m := verdict(Handshake, true).
 		because("close", "%s, after %s", failure.why, milliseconds(float64(endNs-p.fromNs)/1000))
 	if f.synRetrans > 0 {

@@ -95,13 +95,8 @@ func (s *Series) Step(c *conn.Connection, step *conn.Step) error {
 		sender, receiver = receiver, sender
 	}
 	if state.handshake(c, step) {
-		for i := range state.ends {
-			opened := tcp.Event{TimeNs: step.Segment.TimeNs, Flow: state.ends[i].id, Kind: tcp.EventOpen}
-			opened.From = uint8(tcp.StateSynSent)
-			opened.To = uint8(tcp.StateEstablished)
-			if err := s.flushed(&opened); err != nil {
-				return err
-			}
+		if err := s.opened(state, step.Segment.TimeNs); err != nil {
+			return err
 		}
 	}
 	if err := s.sends(c, step, sender); err != nil {
@@ -157,6 +152,19 @@ func (x *connection) handshake(c *conn.Connection, step *conn.Step) (ends bool) 
 		return true
 	}
 	return false
+}
+
+// opened passes on that both ends are open.
+func (s *Series) opened(x *connection, now int64) error {
+	for i := range x.ends {
+		open := tcp.Event{TimeNs: now, Flow: x.ends[i].id, Kind: tcp.EventOpen}
+		open.From = uint8(tcp.StateSynSent)
+		open.To = uint8(tcp.StateEstablished)
+		if err := s.flushed(&open); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sends takes a segment at its sender.
