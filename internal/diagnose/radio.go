@@ -265,12 +265,10 @@ func (l *link) takeStation(r *tcp.Radio) {
 func (l *link) takeChannel(r *tcp.Radio) {
 	last := l.channel
 	l.channel = *r
-	same := last.Kind == tcp.RadioChannel && last.Values[tcp.RadioFrequencyMHz] == r.Values[tcp.RadioFrequencyMHz]
-	if !same || !r.Has(tcp.RadioBusyMs) || len(l.bins) == 0 {
+	time, busy, ok := r.ChannelGrowth(&last)
+	if !ok || len(l.bins) == 0 {
 		return
 	}
-	time := r.Growth(&last, tcp.RadioChannelMs)
-	busy := min(time, r.Growth(&last, tcp.RadioBusyMs))
 	b := &l.bins[len(l.bins)-1]
 	b.channelMs += time
 	b.busyMs += busy

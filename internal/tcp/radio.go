@@ -225,3 +225,14 @@ func (r *Radio) Growth(since *Radio, f RadioField) int64 {
 	}
 	return max(0, r.Values[f]-since.Values[f])
 }
+
+// ChannelGrowth is the growth of the time on a channel and of its busy part since an earlier record.
+// ok is false if that record is of no channel or of another one, or if the driver tells no busy time.
+func (r *Radio) ChannelGrowth(since *Radio) (timeMs, busyMs int64, ok bool) {
+	same := since.Kind == RadioChannel && since.Values[RadioFrequencyMHz] == r.Values[RadioFrequencyMHz]
+	if !same || !r.Has(RadioBusyMs) {
+		return 0, 0, false
+	}
+	timeMs = r.Growth(since, RadioChannelMs)
+	return timeMs, min(timeMs, r.Growth(since, RadioBusyMs)), true
+}

@@ -76,12 +76,9 @@ func (r *radio) take(record *tcp.Radio) {
 	case tcp.RadioChannel:
 		last := r.channel
 		r.channel = *record
-		if last.Kind == record.Kind && last.Values[tcp.RadioFrequencyMHz] == record.Values[tcp.RadioFrequencyMHz] &&
-			record.Has(tcp.RadioBusyMs) {
-			busy := record.Growth(&last, tcp.RadioBusyMs)
-			r.busyMs += busy
-			r.idleMs += max(0, record.Growth(&last, tcp.RadioChannelMs)-busy)
-		}
+		timeMs, busyMs, _ := record.ChannelGrowth(&last)
+		r.busyMs += busyMs
+		r.idleMs += timeMs - busyMs
 	}
 	if record.Kind.IsEvent() {
 		r.events[record.Kind]++
