@@ -118,13 +118,14 @@ func (r RadioRate) text() string {
 
 // link is the history of one interface of the radio.
 type link struct {
-	name, ssid, station string
-	addresses           []netip.Addr
-	bins                []radioBin
-	last                tcp.Radio // the last record of the station; without one its kind is RadioNone
-	channel             tcp.Radio // the last record of the channel
-	away                []span    // times in which the radio was not at its channel
-	scanNs, goneNs      int64     // begin of the scan or the disconnection that lasts; 0: none
+	id             tcp.RadioID
+	ssid, station  string
+	addresses      []netip.Addr
+	bins           []radioBin
+	last           tcp.Radio // the last record of the station; without one its kind is RadioNone
+	channel        tcp.Radio // the last record of the channel
+	away           []span    // times in which the radio was not at its channel
+	scanNs, goneNs int64     // begin of the scan or the disconnection that lasts; 0: none
 
 	scans, roams, partings int
 }
@@ -160,21 +161,23 @@ type radios []*link
 
 // take takes a record.
 func (all *radios) take(r *tcp.Radio) {
-	at := slices.IndexFunc(*all, func(l *link) bool { return l.name == r.Interface })
+	at := slices.IndexFunc(*all, func(l *link) bool { return l.id == r.ID() })
 	if at < 0 {
 		if len(*all) >= maxLinks {
 			return
 		}
 		at = len(*all)
-		*all = append(*all, &link{name: r.Interface})
+		*all = append(*all, &link{id: r.ID()})
 	}
 	(*all)[at].take(r)
 }
 
-// of returns the interface that has an address, or nil.
-func (all radios) of(address netip.Addr) *link {
+// of returns the interface that has an address in a network namespace, or nil. 0 stands for an
+// unknown namespace.
+func (all radios) of(netns uint32, address netip.Addr) *link {
 	for _, l := range all {
-		if slices.Contains(l.addresses, address.Unmap()) {
+		here := netns == 0 || l.id.NetNS == 0 || netns == l.id.NetNS
+		if here && slices.Contains(l.addresses, address.Unmap()) {
 			return l
 		}
 	}
@@ -340,7 +343,7 @@ func (l *link) since(ns int64) []radioBin {
 func (l *link) sum(sinceNs int64) Radio {
 	bins := l.since(sinceNs)
 	r := Radio{
-		Interface: l.name, SSID: l.ssid, Station: l.station, TxRate: rateOf(bins, sentRate),
+		Interface: l.id.Interface, SSID: l.ssid, Station: l.station, TxRate: rateOf(bins, sentRate),
 		RxRate: rateOf(bins, receivedRate), Busy: -1, Scans: l.scans, Roams: l.roams, Disconnects: l.partings,
 		Scanning: l.scanNs > 0, Disconnected: l.goneNs > 0,
 	}

@@ -13,6 +13,7 @@ type air struct {
 	*scene
 	at     int64
 	values tcp.RadioValues
+	netns  uint32
 }
 
 // newAir begins a scene whose connection goes by wlan0 at 100 Mbit/s.
@@ -20,10 +21,7 @@ func newAir(t *testing.T) *air {
 	t.Helper()
 	a := &air{scene: newScene(t, Options{}), at: t0, values: tcp.NoRadioValues()}
 	a.flow.Local = netip.MustParseAddrPort("192.0.2.1:1000")
-	a.record(tcp.Radio{
-		Kind: tcp.RadioInterface, SSID: "ce\x1bll", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1")},
-		Values: tcp.NoRadioValues(),
-	})
+	a.describe()
 	a.values[tcp.RadioTxRateBps] = 100e6
 	a.values[tcp.RadioRxRateBps] = 100e6
 	a.values[tcp.RadioTxPackets] = 0
@@ -33,9 +31,19 @@ func newAir(t *testing.T) *air {
 	return a
 }
 
+// describe delivers the record of the interface.
+func (a *air) describe() {
+	a.t.Helper()
+	a.record(tcp.Radio{
+		Kind: tcp.RadioInterface, SSID: "ce\x1bll", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1")},
+		Values: tcp.NoRadioValues(),
+	})
+}
+
 func (a *air) record(r tcp.Radio) {
 	a.t.Helper()
 	r.TimeNs = a.at
+	r.NetNS = a.netns
 	r.Interface = "wlan0"
 	if err := a.engine.Radio(&r); err != nil {
 		a.t.Fatal(err)
@@ -217,14 +225,38 @@ func TestTCPAndTheRadioAreCompared(t *testing.T) {
 	}
 }
 
-// A connection by another interface says nothing of the radio.
+// A connection by another interface says nothing of the radio. Nor does one from the same address in
+// another network namespace, which has the same names.
 func TestOtherInterfacesAreNotJoined(t *testing.T) {
-	a := newAir(t)
-	a.flow.Local = netip.MustParseAddrPort("198.51.100.1:1000")
-	a.station(5e9, func(v *tcp.RadioValues) { good(v); v[tcp.RadioTxFailed] += 5 })
-	a.run(5e9, func(int64) { a.sends(5); a.grow(values{tcp.RetransmitsPackets: 1}) })
-	if found := a.only(); found.Radio != nil || found.Limit == RadioLimit {
-		t.Errorf("%s, %v", found.Limit, found.Radio)
+	for name, c := range map[string]struct {
+		local        string
+		flow, radio  uint32 // network namespaces
+		joined, both bool
+	}{
+		"the radio's":         {local: "192.0.2.1:1000", flow: 1, radio: 1, joined: true},
+		"unknown namespaces":  {local: "192.0.2.1:1000", radio: 1, joined: true},
+		"another address":     {local: "198.51.100.1:1000", flow: 1, radio: 1},
+		"another namespace":   {local: "192.0.2.1:1000", flow: 2, radio: 1},
+		"a radio in each one": {local: "192.0.2.1:1000", flow: 2, radio: 1, both: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAir(t)
+			a.engine = New(Options{})
+			a.flow.Local = netip.MustParseAddrPort(c.local)
+			a.flow.NetNS = c.flow
+			a.netns = c.flow
+			if c.both {
+				a.describe()
+				a.station(0, nil)
+			}
+			a.netns = c.radio
+			a.describe()
+			a.station(5e9, func(v *tcp.RadioValues) { good(v); v[tcp.RadioTxFailed] += 5 })
+			a.run(5e9, func(int64) { a.sends(5); a.grow(values{tcp.RetransmitsPackets: 1}) })
+			if found := a.only(); (found.Radio != nil) != c.joined || found.Limit == RadioLimit && !c.joined {
+				t.Errorf("%s, %v", found.Limit, found.Radio)
+			}
+		})
 	}
 }
 

@@ -109,7 +109,7 @@ func (f *flow) link() *link {
 	if f.radios == nil || !f.Local.IsValid() {
 		return nil
 	}
-	return f.radios.of(f.Local.Addr())
+	return f.radios.of(f.NetNS, f.Local.Addr())
 }
 
 // radioPauses recognises pauses in which the radio scanned or changed its access point.
@@ -228,7 +228,7 @@ func (f *flow) radioLosses() *RadioLosses {
 	if v == nil || v.packets < leastSent || retrans == 0 {
 		return nil
 	}
-	return &RadioLosses{l.name, retrans, v.packets, v.retries, v.failed}
+	return &RadioLosses{l.id.Interface, retrans, v.packets, v.retries, v.failed}
 }
 
 // String is the verdict in a sentence.

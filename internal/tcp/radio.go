@@ -205,6 +205,8 @@ type Radio struct {
 	Kind   RadioKind `json:"kind"`
 	// Interface is the name of the interface.
 	Interface string `json:"interface"`
+	// NetNS is the inode number of the interface's network namespace, as in Flow; 0 if it is unknown.
+	NetNS uint32 `json:"netns,omitempty"`
 	// Station is the address of the other end, "" if the record is about no link.
 	Station string `json:"station,omitempty"`
 	// SSID is the network's name, text from outside.
@@ -213,6 +215,15 @@ type Radio struct {
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 	Values    RadioValues  `json:"values"`
 }
+
+// RadioID names an interface of the host among all its network namespaces.
+type RadioID struct {
+	NetNS     uint32
+	Interface string
+}
+
+// ID is the name of the record's interface.
+func (r *Radio) ID() RadioID { return RadioID{r.NetNS, r.Interface} }
 
 // Has reports whether a value is there.
 func (r *Radio) Has(f RadioField) bool { return r.Values[f] != Absent }

@@ -14,6 +14,7 @@ import (
 
 	"airtide/internal/cell"
 	"airtide/internal/cell/live"
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/observe/source"
 	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
@@ -93,7 +94,7 @@ func (s *Source) Close() error {
 func (s *Source) Run(ctx context.Context, deliver func(*tcp.Radio) error) error {
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()
-	var r recorder
+	recorders := make([]recorder, len(s.cells))
 	cells := slices.Clone(s.cells)
 	for look := 0; ; look++ {
 		for i, c := range cells {
@@ -105,7 +106,7 @@ func (s *Source) Run(ctx context.Context, deliver func(*tcp.Radio) error) error 
 				cells[i] = nil
 				continue
 			}
-			for _, record := range r.records(report, clock.Now(), look%surveyEvery == 0) {
+			for _, record := range recorders[i].records(report, clock.Now(), look%surveyEvery == 0) {
 				if err := deliver(&record); err != nil {
 					return err
 				}
@@ -119,9 +120,10 @@ func (s *Source) Run(ctx context.Context, deliver func(*tcp.Radio) error) error 
 	}
 }
 
-// recorder makes records of reports.
+// recorder makes records of the reports of a cell.
 type recorder struct {
 	told map[string]tcp.Radio // the last record of each interface
+	of   map[string]uint32    // network namespaces of the terminals
 }
 
 // accessPoint is the address of the other end of each link.
@@ -139,7 +141,8 @@ func (r *recorder) records(report *live.Report, now int64, survey bool) (all []t
 		if t.Ethernet {
 			continue
 		}
-		if at := interfaceOf(t, hosts[t.Name], report.Name); !reflect.DeepEqual(r.told[t.Name], at) {
+		netns := r.netns(hosts[t.Name])
+		if at := interfaceOf(t, netns, hosts[t.Name], report.Name); !reflect.DeepEqual(r.told[t.Name], at) {
 			if r.told == nil {
 				r.told = map[string]tcp.Radio{}
 			}
@@ -148,19 +151,40 @@ func (r *recorder) records(report *live.Report, now int64, survey bool) (all []t
 			all = append(all, at)
 		}
 		all = append(all, tcp.Radio{
-			TimeNs: now, Kind: tcp.RadioStation, Interface: t.Name, Station: accessPoint, Values: stationValues(t),
+			TimeNs: now, Kind: tcp.RadioStation, Interface: t.Name, NetNS: netns, Station: accessPoint,
+			Values: stationValues(t),
 		})
 		if survey {
 			all = append(all, tcp.Radio{
-				TimeNs: now, Kind: tcp.RadioChannel, Interface: t.Name, Values: channelValues(t, report.Status),
+				TimeNs: now, Kind: tcp.RadioChannel, Interface: t.Name, NetNS: netns,
+				Values: channelValues(t, report.Status),
 			})
 		}
 	}
 	return all
 }
 
-func interfaceOf(t *cell.TerminalStatus, h cell.Host, name string) tcp.Radio {
-	at := tcp.Radio{Kind: tcp.RadioInterface, Interface: t.Name, SSID: name, Values: tcp.NoRadioValues()}
+// netns is the network namespace of a terminal; 0 for an interface outside, whose namespace the cell
+// does not tell.
+func (r *recorder) netns(h cell.Host) uint32 {
+	if h.Namespace == "" {
+		return 0
+	}
+	inode, known := r.of[h.Namespace]
+	if !known {
+		inode, _ = owner.ParseNetNS(h.Namespace) // 0: it is gone, and the cell with it
+		if r.of == nil {
+			r.of = map[string]uint32{}
+		}
+		r.of[h.Namespace] = inode
+	}
+	return inode
+}
+
+func interfaceOf(t *cell.TerminalStatus, netns uint32, h cell.Host, name string) tcp.Radio {
+	at := tcp.Radio{
+		Kind: tcp.RadioInterface, Interface: t.Name, NetNS: netns, SSID: name, Values: tcp.NoRadioValues(),
+	}
 	for _, a := range []netip.Addr{h.Address, h.Address6} {
 		if a.IsValid() {
 			at.Addresses = append(at.Addresses, a)

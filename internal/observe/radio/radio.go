@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"airtide/internal/kernel/nl80211"
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
 )
@@ -29,6 +30,7 @@ type Source struct {
 	client    *nl80211.Client
 	events    *nl80211.Events
 	addresses *addresses
+	netns     uint32 // that of the interfaces
 	all       []nl80211.Interface
 	told      map[int]tcp.Radio // the last record of each interface
 	surveyed  time.Time
@@ -41,6 +43,10 @@ func Open() (*Source, error) {
 		return nil, err
 	}
 	s := &Source{client: client, told: map[int]tcp.Radio{}}
+	s.netns, err = owner.SelfNetNS()
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	s.events, err = nl80211.OpenEvents()
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -66,7 +72,11 @@ func (s *Source) Close() error {
 
 // Run delivers records until the context ends, or until deliver fails. It can run once. An
 // interface that comes is observed within a second. One that cannot be asked has no records.
-func (s *Source) Run(ctx context.Context, deliver func(*tcp.Radio) error) error {
+func (s *Source) Run(ctx context.Context, give func(*tcp.Radio) error) error {
+	deliver := func(r *tcp.Radio) error {
+		r.NetNS = s.netns
+		return give(r)
+	}
 	events := make(chan nl80211.Event)
 	done := make(chan struct{})
 	var receiver sync.WaitGroup

@@ -3,7 +3,10 @@ package export
 import "airtide/internal/tcp"
 
 // radioKey names a radio, or its link to a station.
-type radioKey struct{ name, station string }
+type radioKey struct {
+	radio   tcp.RadioID
+	station string
+}
 
 // perfettoRadio is the last written state of a radio.
 type perfettoRadio struct {
@@ -62,7 +65,7 @@ func (p *perfettoTrace) Radio(r *tcp.Radio) error {
 
 // radio returns the written state of a radio, and describes its track at the first call.
 func (p *perfettoTrace) radio(r *tcp.Radio) (*perfettoRadio, error) {
-	key := radioKey{name: r.Interface}
+	key := radioKey{radio: r.ID()}
 	title := "radio " + r.Interface
 	if r.Kind == tcp.RadioStation {
 		key.station = r.Station

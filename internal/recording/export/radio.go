@@ -15,6 +15,7 @@ type radioRow struct {
 	TimeText  string  `json:"time,omitempty" parquet:"-"`
 	Kind      string  `json:"kind" parquet:"kind,dict"`
 	Interface string  `json:"interface" parquet:"interface,dict"`
+	NetNS     *int64  `json:"netns,omitempty" parquet:"netns"`
 	Station   *string `json:"station,omitempty" parquet:"station,dict"`
 	SSID      *string `json:"ssid,omitempty" parquet:"ssid,dict"`
 	Addresses *string `json:"addresses,omitempty" parquet:"addresses,dict"`
@@ -63,7 +64,7 @@ var radioColumns = func() (columns [tcp.NumRadioFields]int) {
 func newRadioRow(r *tcp.Radio, meta *Meta) *radioRow {
 	row := &radioRow{
 		Type: "radio", TimeNs: r.TimeNs, Time: wallTime(meta, r.TimeNs), Kind: r.Kind.String(),
-		Interface: r.Interface, Station: text(r.Station), SSID: text(r.SSID),
+		Interface: r.Interface, NetNS: known(r.NetNS), Station: text(r.Station), SSID: text(r.SSID),
 	}
 	if len(r.Addresses) > 0 {
 		var all []string

@@ -12,7 +12,7 @@ import (
 // fullRecord is a record with a value in each field: its number and 100.
 func fullRecord() *tcp.Radio {
 	r := &tcp.Radio{
-		TimeNs: testStartNs, Kind: tcp.RadioStation, Interface: "wlan0", Station: "02:00:00:00:00:01", SSID: "a,b",
+		TimeNs: testStartNs, Kind: tcp.RadioStation, Interface: "wlan0", Station: "02:00:00:00:00:01", SSID: "a,b", NetNS: 77,
 		Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")},
 	}
 	for _, f := range tcp.RadioFields() {
@@ -61,7 +61,8 @@ func TestEachValueOfTheRadioHasAColumn(t *testing.T) {
 			t.Errorf("%s is %q, want %s", f, cells[f.String()], want)
 		}
 	}
-	if cells["addresses"] != "192.0.2.1 2001:db8::1" || cells["kind"] != "station" || cells["ssid"] != "a;b" {
+	if cells["addresses"] != "192.0.2.1 2001:db8::1" || cells["kind"] != "station" || cells["ssid"] != "a;b" ||
+		cells["netns"] != "77" {
 		t.Errorf("%v", cells)
 	}
 	if !strings.HasSuffix(lines[2], strings.Repeat(",", int(tcp.NumRadioFields))) {
@@ -71,7 +72,7 @@ func TestEachValueOfTheRadioHasAColumn(t *testing.T) {
 
 func TestTheRadioInJSONLines(t *testing.T) {
 	text := exported(t, JSONLines, fullRecord())
-	for _, want := range []string{`"type":"radio"`, `"kind":"station"`, `"tx_retries":107`, `"ssid":"a,b"`} {
+	for _, want := range []string{`"type":"radio"`, `"netns":77`, `"kind":"station"`, `"tx_retries":107`, `"ssid":"a,b"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %s in %s", want, text)
 		}

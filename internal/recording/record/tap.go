@@ -26,8 +26,8 @@ type Tap struct {
 
 	mu    sync.Mutex
 	flows map[tcp.FlowID]*tapped
-	// interfaces are the last records of the radios' interfaces, by name.
-	interfaces map[string]tcp.Radio
+	// interfaces are the last records of the radios' interfaces.
+	interfaces map[tcp.RadioID]tcp.Radio
 	writer     *trace.Writer // nil while off
 	path       string        // path of the present or the last recording
 	files      []string      // recordings that ended well
@@ -59,7 +59,7 @@ func NewTap(dir string, o Options, opened *source.Opened) *Tap {
 func newTap(dir string, describe func(label string) trace.Metadata) *Tap {
 	return &Tap{
 		dir: dir, describe: describe, now: time.Now, flows: map[tcp.FlowID]*tapped{}, kept: tcp.NewBatch(0),
-		interfaces: map[string]tcp.Radio{},
+		interfaces: map[tcp.RadioID]tcp.Radio{},
 	}
 }
 
@@ -233,7 +233,7 @@ func (t *Tap) Radio(r *tcp.Radio) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r.Kind == tcp.RadioInterface {
-		t.interfaces[r.Interface] = *r
+		t.interfaces[r.ID()] = *r
 	}
 	if t.writer != nil {
 		t.check(t.writer.Radio(r))

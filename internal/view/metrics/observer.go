@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -39,7 +40,7 @@ type Observer struct {
 	carried  *tcp.Batch // last samples, which begin the next window
 	maxGroup int
 	newest   tcp.FlowID
-	radios   map[string]*radio // by interface
+	radios   map[tcp.RadioID]*radio
 }
 
 // connection is a flow.
@@ -61,7 +62,7 @@ func New(source diagnose.Source) *Observer {
 	o := diagnose.Options{Source: source, MaxBins: windowBins}
 	return &Observer{
 		options: o, engine: diagnose.New(o), flows: map[tcp.FlowID]*connection{}, groups: map[name]*group{},
-		radios: map[string]*radio{}, carried: tcp.NewBatch(0), maxGroup: maxGroups,
+		radios: map[tcp.RadioID]*radio{}, carried: tcp.NewBatch(0), maxGroup: maxGroups,
 	}
 }
 
@@ -84,8 +85,11 @@ func (o *Observer) gather(context.Context) ([]metrics.Point, []metrics.Label, er
 	for _, n := range sortedNames(o.groups) {
 		list = append(list, o.groups[n].points(n, least[o.groups[n]])...)
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.radios)) {
-		list = append(list, o.radios[name].points(name)...)
+	byID := func(a, b tcp.RadioID) int {
+		return cmp.Or(cmp.Compare(a.NetNS, b.NetNS), cmp.Compare(a.Interface, b.Interface))
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(o.radios), byID) {
+		list = append(list, o.radios[id].points(id)...)
 	}
 	return list, nil, nil
 }
@@ -295,10 +299,10 @@ func (o *Observer) judge(ended *diagnose.Engine, groups map[tcp.FlowID]*group) {
 func (o *Observer) Radio(r *tcp.Radio) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	of := o.radios[r.Interface]
+	of := o.radios[r.ID()]
 	if of == nil && len(o.radios) < maxRadios {
 		of = &radio{stations: map[string]tcp.Radio{}, events: map[tcp.RadioKind]int64{}}
-		o.radios[r.Interface] = of
+		o.radios[r.ID()] = of
 	}
 	if of != nil {
 		of.take(r)

@@ -1,6 +1,9 @@
 package metrics
 
 import (
+	"fmt"
+	"slices"
+
 	"airtide/internal/sys/metrics"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
@@ -10,23 +13,23 @@ import (
 var (
 	radioRate = &metrics.Metric{
 		Name: "airtide.radio.rate_bps", Unit: "bit/s", Help: "PHY rate of the last data.",
-		Labels: []string{"interface", "network.io.direction"},
+		Labels: []string{"interface", "netns", "network.io.direction"},
 	}
 	radioSignal = &metrics.Metric{
-		Name: "airtide.radio.signal_dbm", Unit: "dBm", Help: "Signal of the last frame.", Labels: []string{"interface"},
+		Name: "airtide.radio.signal_dbm", Unit: "dBm", Help: "Signal of the last frame.", Labels: []string{"interface", "netns"},
 	}
 	radioPackets = &metrics.Metric{
 		Name: "airtide.radio.packets", Unit: "{packet}",
 		Help:   "Packets that were sent, transmissions that were repeated, and packets given up after all retries.",
-		Labels: []string{"interface", "outcome"}, Counter: true,
+		Labels: []string{"interface", "netns", "outcome"}, Counter: true,
 	}
 	radioChannel = &metrics.Metric{
 		Name: "airtide.radio.channel", Unit: "s", Help: "Time on the channel, by its state.",
-		Labels: []string{"interface", "state"}, Counter: true,
+		Labels: []string{"interface", "netns", "state"}, Counter: true,
 	}
 	radioEvents = &metrics.Metric{
 		Name: "airtide.radio.events", Unit: "{event}", Help: "Scans, roaming and other changes of the link.",
-		Labels: []string{"interface", "event"}, Counter: true,
+		Labels: []string{"interface", "netns", "event"}, Counter: true,
 	}
 )
 
@@ -86,19 +89,19 @@ func (r *radio) take(record *tcp.Radio) {
 }
 
 // points returns the points of the interface. Values that its driver does not tell are left out.
-func (r *radio) points(name string) []metrics.Point {
-	name = units.Printable(name)
+func (r *radio) points(id tcp.RadioID) []metrics.Point {
+	of := []string{units.Printable(id.Interface), fmt.Sprint(id.NetNS)}
 	var list []metrics.Point
 	add := func(known bool, m *metrics.Metric, value float64, label ...string) {
 		if known {
-			list = append(list, metrics.Point{Metric: m, Of: append([]string{name}, label...), Value: value})
+			list = append(list, metrics.Point{Metric: m, Of: slices.Concat(of, label), Value: value})
 		}
 	}
-	of := func(f tcp.RadioField) float64 { return float64(r.link.Values[f]) }
+	value := func(f tcp.RadioField) float64 { return float64(r.link.Values[f]) }
 	linked := r.link.Kind == tcp.RadioStation
-	add(linked && r.link.Has(tcp.RadioTxRateBps), radioRate, of(tcp.RadioTxRateBps), "transmit")
-	add(linked && r.link.Has(tcp.RadioRxRateBps), radioRate, of(tcp.RadioRxRateBps), "receive")
-	add(linked && r.link.Has(tcp.RadioSignalDbm), radioSignal, of(tcp.RadioSignalDbm))
+	add(linked && r.link.Has(tcp.RadioTxRateBps), radioRate, value(tcp.RadioTxRateBps), "transmit")
+	add(linked && r.link.Has(tcp.RadioRxRateBps), radioRate, value(tcp.RadioRxRateBps), "receive")
+	add(linked && r.link.Has(tcp.RadioSignalDbm), radioSignal, value(tcp.RadioSignalDbm))
 	for i, o := range outcomes {
 		add(r.counted[i], radioPackets, float64(r.counts[i]), o.label)
 	}

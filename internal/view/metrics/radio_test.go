@@ -12,7 +12,7 @@ import (
 
 // record is a record about wlan0.
 func record(kind tcp.RadioKind, station string, values map[tcp.RadioField]int64) *tcp.Radio {
-	r := &tcp.Radio{Kind: kind, Interface: "wlan0", Station: station, Values: tcp.NoRadioValues()}
+	r := &tcp.Radio{Kind: kind, Interface: "wlan0", NetNS: 7, Station: station, Values: tcp.NoRadioValues()}
 	for f, v := range values {
 		r.Values[f] = v
 	}
@@ -50,14 +50,14 @@ func TestRadiosHaveMetrics(t *testing.T) {
 	)
 	got := scrape(t, o)
 	wantValues(t, got, collector.Values{
-		`airtide_radio_packets_total{interface="wlan0",outcome="sent"}`:             105,
-		`airtide_radio_packets_total{interface="wlan0",outcome="repeated"}`:         22,
-		`airtide_radio_rate_bps{interface="wlan0",network_io_direction="transmit"}`: 65e6,
-		`airtide_radio_signal_dbm{interface="wlan0"}`:                               -61,
-		`airtide_radio_channel_seconds_total{interface="wlan0",state="busy"}`:       0.6,
-		`airtide_radio_channel_seconds_total{interface="wlan0",state="idle"}`:       2.4,
-		`airtide_radio_events_total{event="scan_start",interface="wlan0"}`:          2,
-		`airtide_radio_events_total{event="roam",interface="wlan0"}`:                1,
+		`airtide_radio_packets_total{interface="wlan0",netns="7",outcome="sent"}`:             105,
+		`airtide_radio_packets_total{interface="wlan0",netns="7",outcome="repeated"}`:         22,
+		`airtide_radio_rate_bps{interface="wlan0",netns="7",network_io_direction="transmit"}`: 65e6,
+		`airtide_radio_signal_dbm{interface="wlan0",netns="7"}`:                               -61,
+		`airtide_radio_channel_seconds_total{interface="wlan0",netns="7",state="busy"}`:       0.6,
+		`airtide_radio_channel_seconds_total{interface="wlan0",netns="7",state="idle"}`:       2.4,
+		`airtide_radio_events_total{event="scan_start",interface="wlan0",netns="7"}`:          2,
+		`airtide_radio_events_total{event="roam",interface="wlan0",netns="7"}`:                1,
 	})
 	for name := range got {
 		if strings.Contains(name, `"failed"`) ||
@@ -78,8 +78,8 @@ func TestRadiosAreBounded(t *testing.T) {
 	for i := range 3 * maxStations {
 		tell(t, o, record(tcp.RadioStation, fmt.Sprint(i), nil))
 	}
-	if len(o.radios) != maxRadios || len(o.radios["wlan0"].stations) > maxStations {
-		t.Errorf("%d radios, %d stations", len(o.radios), len(o.radios["wlan0"].stations))
+	if len(o.radios) != maxRadios || len(o.radios[tcp.RadioID{NetNS: 7, Interface: "wlan0"}].stations) > maxStations {
+		t.Errorf("%d radios, %d stations", len(o.radios), len(o.radios[tcp.RadioID{NetNS: 7, Interface: "wlan0"}].stations))
 	}
 	var events int
 	points, _, err := o.gather(t.Context())
