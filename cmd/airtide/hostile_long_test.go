@@ -182,30 +182,22 @@ func hostileCorpus(t *testing.T) map[string][]byte {
 	}
 }
 
-// readingVerbs are the verbs that read a recording, with "FILE" in its place.
+// readingVerbs read a recording, "FILE", with more flags at once than TestHostileFilesOfEveryVerb
+// joins.
 var readingVerbs = [][]string{
-	{"info", "FILE"},
-	{"info", "FILE", "--json"},
 	{"info", "FILE", "--flow", "1"},
 	{"info", "FILE", "FILE", "--find", "443"},
-	{"plot", "FILE", "-o", "-", "--format", "svg"},
 	{"plot", "FILE", "-o", "-", "--format", "svg", "--kind", "overview", "--flow", "1"},
 	{"plot", "FILE", "-o", "-", "--format", "svg", "--grid"},
-	{"export", "FILE", "-o", "-", "--to", "csv"},
-	{"export", "FILE", "-o", "-", "--to", "jsonl"},
-	{"export", "FILE", "-o", "OUT", "--to", "parquet"},
-	{"export", "FILE", "-o", "OUT", "--to", "perfetto"},
-	{"monitor", "FILE", "--once"},
-	{"monitor", "FILE", "--json", "--once", "--from", "1s"},
-	{"monitor", "FILE"},
-	{"monitor", "FILE", "--json", "--events"},
-	{"fairness", "FILE"},
-	{"diagnose", "FILE"},
 	{"plot", "FILE", "-o", "-", "--format", "svg", "--kind", "limits"},
+	{"export", "FILE", "-o", "OUT", "--to", "perfetto"},
+	{"monitor", "FILE", "--json", "--once", "--from", "1s"},
+	{"monitor", "FILE", "--json", "--events"},
+	{"diagnose", "FILE"},
 }
 
-// TestHostileRecordings runs every reading verb on every malicious recording. Each may fail, with
-// few words and without a crash.
+// TestHostileRecordings runs reading verbs on every malicious recording. Each may fail, with few
+// words and without a crash.
 func TestHostileRecordings(t *testing.T) {
 	dir := t.TempDir()
 	for name, data := range hostileCorpus(t) {
