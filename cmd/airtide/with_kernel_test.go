@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/diagnose"
 	"airtide/test/need"
 	"airtide/test/testnet"
 )
@@ -214,7 +215,7 @@ func TestWaitsAndTimestampsAreRecorded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		records, _ := recordWith(t, n, "waits,timestamps", func() {
+		records, path := recordWith(t, n, "waits,timestamps", func() {
 			client, server := n.Connect(testnet.Dial{})
 			testnet.SetOption(t, client, unix.SOL_SOCKET, unix.SO_SNDBUF, 200_000)
 			testnet.MustSend(t, client, server, 1<<20)
@@ -236,6 +237,15 @@ func TestWaitsAndTimestampsAreRecorded(t *testing.T) {
 		if samples == 0 || timed < samples-20 || slow != (waited > 10) || slow && blocked < 10 {
 			t.Errorf("slow %t: %d samples, %d with timestamps, %d with a waiting writer, %d with a wait above 20 ms",
 				slow, samples, timed, blocked, waited)
+		}
+		var report diagnose.Report
+		if err := json.Unmarshal([]byte(mustRun(t, "diagnose", "--json", path)), &report); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range report.Connections {
+			if w := c.Waits; c.Direction == "sends" && (w == nil || slow && (w.Writer < 0.5 || w.DeviceUs < 20_000)) {
+				t.Errorf("slow %t: the diagnosis tells the waits %+v", slow, w)
+			}
 		}
 	}
 }

@@ -87,7 +87,7 @@ func Fields() []tcp.Field {
 		tcp.ReceivedBytes, tcp.ReadBytes, tcp.SendBufferBytes, tcp.ReceiveBufferBytes, tcp.SendMemoryBytes,
 		tcp.DeviceQueueBytes, tcp.OutOfOrderPackets, tcp.DeliveredPackets, tcp.LostPackets, tcp.RetransmitsPackets,
 		tcp.PacingRateBps, tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs, tcp.StateField, tcp.PeerTimestamp,
-		tcp.EchoedTimestamp,
+		tcp.EchoedTimestamp, tcp.WriterBlocked, tcp.DeviceThrottled, tcp.DeviceWaitUs,
 	}
 }
 
@@ -252,6 +252,7 @@ type sample struct {
 	outOfOrder, delivered, lost, retransmits, pacing    int64
 	busy, rwndLimited, sndbufLimited, unacked, unsent   int64
 	state, peerTime, echoedTime                         int64
+	writerBlocked, throttled, deviceWait                int64
 }
 
 // read reads row i.
@@ -293,6 +294,9 @@ func (s *sample) read(b *tcp.Batch, i int) {
 	s.state = c[tcp.StateField][i]
 	s.peerTime = c[tcp.PeerTimestamp][i]
 	s.echoedTime = c[tcp.EchoedTimestamp][i]
+	s.writerBlocked = c[tcp.WriterBlocked][i]
+	s.throttled = c[tcp.DeviceThrottled][i]
+	s.deviceWait = c[tcp.DeviceWaitUs][i]
 	s.unacked = difference(s.sent, s.acked)
 	s.unsent = difference(s.written, s.sent)
 }

@@ -52,6 +52,7 @@ type flow struct {
 	deliveredAll  int64
 	maxReceiveWnd int64
 	stamps        stamps
+	waits         hostWaits
 	places        *Places // nil unless drops were recorded
 	radios        *radios
 }
@@ -214,6 +215,7 @@ func (f *flow) account(b *bin, s *sample) {
 	f.reduction(b, s)
 	f.levels(b, s)
 	f.stamps.take(b, s)
+	f.waits.take(last, s)
 }
 
 // tickNs is twice the longest tick in which the kernel counts the busy time at 250 Hz.

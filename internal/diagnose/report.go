@@ -40,6 +40,8 @@ type Connection struct {
 	Losses *Losses `json:"losses"`
 	// Radio compares TCP's retransmissions with the radio's; null if the radio tells nothing.
 	Radio *RadioLosses `json:"radio,omitempty"`
+	// Waits are those of the sender in its own host; null without --with waits.
+	Waits *Waits `json:"waits,omitempty"`
 	// Shares of time by limit, greatest first; their sum is 1.
 	Shares []Share `json:"shares"`
 	Finding
@@ -183,6 +185,7 @@ func (f *flow) report() Connection {
 		c.Losses = f.places.Losses()
 	}
 	c.Radio = f.radioLosses()
+	c.Waits = f.waits.sum()
 	if len(f.bins) == 0 {
 		return c
 	}

@@ -90,6 +90,7 @@ const (
 	turnShare    = 0.25 // of the time explained by round trips of requests
 	lawFactor    = 2    // between the rate and that of the law of Mathis: above, losses do not limit
 	deviceShare  = 0.4  // of the active time with data behind the device's queue
+	ownWait      = 0.7  // of the packets in queues, in this host: above, its queue limits
 	pacedWindow  = 0.97 // of the rate that the window allows: above, pacing does not limit
 	usedPacing   = 0.75 // rate over the pacing rate: below, pacing does not limit
 	pacedQuiet   = 0.2  // of the time without data to send, with unused pacing
@@ -452,12 +453,26 @@ func noQueue(p *phase) *match {
 			p.deliveredPackets, units.Count(int64(p.reductions), "time")))
 }
 
+// waitAtDevice is the part of the packets in queues that stands in this host's, about 0 to 1. The
+// kernel counts the memory of packets there, which exceeds their data. It is 0 for a capture.
+func (p *phase) waitAtDevice() float64 {
+	queued := p.inFlight.mean() * p.mss() * p.queueUs() / math.Max(1, p.rttUs)
+	return p.deviceQueue.mean() / math.Max(1, queued)
+}
+
 // longQueue reports whether packets wait so long that other connections suffer.
 func longQueue(p *phase) bool { return p.queueUs() > math.Max(100_000, 2.5*p.baseUs) }
 
 func queue(p *phase) *match {
 	if p.queueUs() < p.noQueueUs() && !p.fills() || p.share[condWindow]+p.share[condPaced] < windowFull*p.active() {
 		return nil
+	}
+	if own := p.waitAtDevice(); own > ownWait {
+		return verdict(OwnQueue, own > 2*ownWait).
+			because("device_queue_bytes", "%s stood in this host's queue on average, of %s in flight",
+				bytes(p.deviceQueue.mean()), bytes(p.inFlight.mean()*p.mss())).
+			because("rtt_us", "the RTT is %s, its least value %s: packets wait", milliseconds(p.rttUs),
+				milliseconds(p.baseUs))
 	}
 	spread := p.spread()
 	dataUs, ackUs, stamped := p.waits()

@@ -192,6 +192,16 @@ func TestRules(t *testing.T) {
 			s.set(values{tcp.RttUs: 80_000, tcp.SrttUs: 80_000})
 			s.run(length, func(int64) { s.sends(3) })
 		}},
+		{OwnQueue, func(s *scene) { // the window limits, and all that waits stands at the own device
+			s.run(1e9, func(int64) { s.sends(3) })
+			s.set(values{tcp.RttUs: 80_000, tcp.SrttUs: 80_000, tcp.DeviceQueueBytes: 17_000})
+			s.run(length, func(int64) { s.sends(3) })
+		}},
+		{Capacity, func(s *scene) { // the own device holds a little of it
+			s.run(1e9, func(int64) { s.sends(3) })
+			s.set(values{tcp.RttUs: 80_000, tcp.SrttUs: 80_000, tcp.DeviceQueueBytes: 5_000})
+			s.run(length, func(int64) { s.sends(3) })
+		}},
 		{NetworkQueue, func(s *scene) {
 			s.run(0.5e9, func(int64) { s.sends(3) })
 			s.set(values{tcp.RttUs: 400_000, tcp.SrttUs: 400_000})

@@ -229,6 +229,9 @@ func (c *Connection) write(out io.Writer) {
 	if c.Losses != nil && c.Direction == "sends" {
 		line("losses", c.Losses.String())
 	}
+	if c.Waits != nil && c.Direction == "sends" {
+		line("waits", c.Waits.String())
+	}
 	if c.Radio != nil && c.Direction == "sends" {
 		line("radio", c.Radio.String())
 	}
