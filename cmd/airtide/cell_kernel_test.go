@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"airtide/test/need"
 )
@@ -145,7 +146,9 @@ func TestASignalToTheGroupEndsACellInOrder(t *testing.T) {
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		cmd := airtide("cell", "run", cellFile(t, homeCell), "--", "sh", "-c", "echo ready; sleep 1000")
+		// A shell that gets SIGINT before it waits for its child goes on, and the child, too.
+		cmd := airtide("cell", "run", cellFile(t, homeCell), "--", "sh", "-c", "echo ready; exec sleep 1000")
+		cmd.WaitDelay = 10 * time.Second
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
