@@ -252,6 +252,7 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 #define AF_INET6 10
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
+#define ETH_P_IP 0x0800
 
 /* include/linux/sched.h */
 #define PF_KTHREAD 0x00200000

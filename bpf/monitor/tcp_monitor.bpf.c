@@ -413,17 +413,21 @@ static __always_inline void count_bytes(const struct __sk_buff *skb)
 {
 	u32 bytes = COUNTER_IP_BYTES, quic = COUNTER_UDP_443_BYTES, offset = sizeof(struct ip6_header);
 	u64 *n = bpf_map_lookup_elem(&counters, &bytes);
-	u8 version = 0, protocol = 0;
+	bool v4 = skb->protocol == bpf_htons(ETH_P_IP);
+	u8 protocol = 0, words = 0;
 	__be16 ports[2] = {};
 
 	if (n)
 		*n += skb->len;
-	if (bpf_skb_load_bytes(skb, 0, &version, 1))
+	/* One load for a packet of TCP: most are. */
+	if (bpf_skb_load_bytes(skb, v4 ? 9 : 6, &protocol, 1) || protocol != IPPROTO_UDP)
 		return;
-	if (version >> 4 == 4)
-		offset = (version & 15) * 4;
-	if (bpf_skb_load_bytes(skb, version >> 4 == 4 ? 9 : 6, &protocol, 1) || protocol != IPPROTO_UDP ||
-	    bpf_skb_load_bytes(skb, offset, ports, sizeof(ports)))
+	if (v4) {
+		if (bpf_skb_load_bytes(skb, 0, &words, 1))
+			return;
+		offset = (words & 15) * 4;
+	}
+	if (bpf_skb_load_bytes(skb, offset, ports, sizeof(ports)))
 		return;
 	if (ports[0] != bpf_htons(443) && ports[1] != bpf_htons(443))
 		return;

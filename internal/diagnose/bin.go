@@ -47,6 +47,8 @@ type bin struct {
 	there, back extremes
 	// queuedSamples counts samples with more than two segments received and not read.
 	queuedSamples int32
+	// filledWindows counts segments, as offloads join them, that filled the own window.
+	filledWindows int32
 	// fullSamples counts samples with a full send buffer.
 	fullSamples int32
 	// slowStart counts samples with a window below the threshold.
@@ -160,6 +162,7 @@ func (b *bin) merge(o *bin) {
 	b.slowStart += o.slowStart
 	b.dataNs += o.dataNs
 	b.unaskedNs += o.unaskedNs
+	b.filledWindows += o.filledWindows
 	b.shutNs += o.shutNs
 	b.gapNs += o.gapNs
 	b.stallNs += o.stallNs

@@ -258,6 +258,9 @@ func (f *flow) rest(b *bin, s *sample, ns int64) {
 		b.ns[condNone] += ns
 	case f.unseen(s) && growth(s.received, f.last.received) > growth(s.acked, f.last.acked):
 		b.ns[condNone] += ns // the data of the other end came unseen
+	case f.source == Captured && s.segment <= 0 && f.last.unsent >= f.last.mss && f.last.mss > 0:
+		// The last segment was full, so more data waited, and no acknowledgement released it.
+		b.ns[condPaced] += ns
 	default:
 		b.ns[condIdle] += ns
 		if ackedWith(s) > ackedWith(&f.last) {
@@ -410,6 +413,9 @@ func (f *flow) levels(b *bin, s *sample) {
 		f.maxReceiveWnd = max(f.maxReceiveWnd, s.receiveWindow)
 		if queued != tcp.Absent && queued > 2*max(s.mss, 536) {
 			b.queuedSamples++
+		}
+		if s.receiveWindow > 0 && float64(s.segment) > filledWindow*float64(s.receiveWindow) {
+			b.filledWindows++
 		}
 	}
 }

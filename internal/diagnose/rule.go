@@ -97,6 +97,7 @@ const (
 	pacedShare   = 0.5  // of the active time with data and room in the window
 	readerWindow = 0.8  // mean window over the greatest: below, the reader lags
 	windowFull   = 0.3  // of the active time with a full congestion window
+	filledWindow = 0.75 // of the window come at once, or in a round trip: above, the window limits
 	roomyWindow  = 0.5  // of the window come in a round trip: below, the window does not limit
 	fewClosed    = 2    // closed windows of a capture in which data seldom comes: above, the reader lags
 	shutShare    = 0.3  // of the time with a closed window of a capture: above, the reader lags
@@ -520,12 +521,19 @@ func capturedReader(p *phase) *match {
 			bytes(float64(p.receiveWindow.greatest)))
 }
 
+// unread is the part of the samples in which data waited to be read, and the part of the window that
+// it took on average.
+func (p *phase) unread() (samples, window float64) {
+	queued := p.receiveQueued.mean()
+	return float64(p.queuedSamples) / math.Max(1, float64(p.receiveQueued.count)),
+		queued / math.Max(1, queued+p.receiveWindow.mean())
+}
+
 func reader(p *phase) *match {
 	if p.flow.source == Captured {
 		return capturedReader(p)
 	}
-	queued := float64(p.queuedSamples) / math.Max(1, float64(p.receiveQueued.count))
-	waits := p.receiveQueued.mean() / math.Max(1, p.receiveQueued.mean()+p.receiveWindow.mean())
+	queued, waits := p.unread()
 	// A small buffer closes at times though the program reads at once.
 	if queued < 0.5 || waits < readerQueue {
 		return nil
@@ -542,7 +550,13 @@ func reader(p *phase) *match {
 
 func ownWindow(p *phase) *match {
 	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
-	if p.receiveWindow.mean() == 0 || need < 0.75*p.receiveWindow.mean() {
+	if 2*p.filledWindows > int32(p.receiveWindow.count) {
+		return verdict(ReceiveWindow, float64(p.filledWindows) > 0.8*float64(p.receiveWindow.count)).
+			because("receive_window_bytes", "%s of the segments filled the window of %s: the sender waited for each "+
+				"acknowledgement", units.Percent(float64(p.filledWindows)/float64(p.receiveWindow.count)),
+				bytes(p.receiveWindow.mean()))
+	}
+	if p.receiveWindow.mean() == 0 || need < filledWindow*p.receiveWindow.mean() {
 		return nil
 	}
 	m := verdict(ReceiveWindow, need > 0.85*p.receiveWindow.mean()).
@@ -590,11 +604,19 @@ func gaps(p *phase) *match {
 
 func peer(p *phase) *match {
 	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
-	m := verdict(SenderOrNetwork, need < roomyWindow*p.receiveWindow.mean()).
-		because("received_bytes", "%s came in", rate(p.receiveBps())).
-		because("receive_window_bytes", "the window of %s had room, and the program read at once",
+	queued, waits := p.unread()
+	lags := queued > 0.5 && waits > readerQueue/2
+	m := verdict(SenderOrNetwork, need < roomyWindow*p.receiveWindow.mean() && !lags).
+		because("received_bytes", "%s came in", rate(p.receiveBps()))
+	if lags {
+		m.because("receive_queued_bytes", "%s waited to be read on average, and the window of %s had room",
+			bytes(p.receiveQueued.mean()), bytes(p.receiveWindow.mean()))
+		m.or = append(m.or, ReceivingApplication)
+	} else {
+		m.because("receive_window_bytes", "the window of %s had room, and the program read at once",
 			bytes(p.receiveWindow.mean()))
-	m.or = []Limit{Application, SendBuffer, CwndBound, Pacing, OwnQueue, Capacity, NetworkQueue}
+	}
+	m.or = append(m.or, Application, SendBuffer, CwndBound, Pacing, OwnQueue, Capacity, NetworkQueue)
 	if m.certainty < Certain {
 		m.or = append(m.or, ReceiveWindow)
 	}

@@ -253,6 +253,11 @@ func TestRules(t *testing.T) {
 		{ReceiveWindow, func(s *scene) {
 			s.receives(length, func(int64) { s.set(values{tcp.ReceiveWindowBytes: 12_000}) })
 		}},
+		{ReceiveWindow, func(s *scene) { // of a short path, on which the ends take most of the time
+			s.receives(length, func(int64) {
+				s.set(values{tcp.ReceiveWindowBytes: 2 * segment, tcp.ReceiverRttUs: 65})
+			})
+		}},
 		{NoData, func(s *scene) {
 			for range 4 {
 				s.receives(200*ms, nil)

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -248,6 +249,24 @@ func TestAReceiverWithoutWindowScaling(t *testing.T) {
 		!strings.Contains(got.Evidence[1].Text, "no window scaling") ||
 		!strings.Contains(got.Next, "tcp_window_scaling") {
 		t.Errorf("%s: %v; %s", got.Limit, got.Evidence, got.Next)
+	}
+}
+
+// While data waits to be read, the receiver is not sure to limit nothing, and says that it waits.
+func TestAReceiverThatLagsALittle(t *testing.T) {
+	for queued, certain := range map[int64]bool{0: true, 12_000: false} {
+		got := whole(t, PerAck, func(s *scene) {
+			s.receives(5e9, func(int64) {
+				s.set(values{
+					tcp.ReadBytes: s.row.Values[tcp.ReceivedBytes] - queued, tcp.ReceiveWindowBytes: 50_000,
+				})
+			})
+		})
+		told := slices.ContainsFunc(got.Evidence, func(e Evidence) bool { return e.Field == "receive_queued_bytes" })
+		if got.Limit != SenderOrNetwork || (got.Certainty == Certain) != certain || told == certain ||
+			slices.Contains(got.Or, ReceivingApplication) == certain {
+			t.Errorf("%d bytes wait: %s (%s), or %v: %v", queued, got.Limit, got.Certainty, got.Or, got.Evidence)
+		}
 	}
 }
 

@@ -16,6 +16,9 @@ const (
 	// clockedNs is the greatest time between an ACK and the data that it released, where the sender
 	// was captured.
 	clockedNs = int64(2e6)
+	// releaseUs is the greatest time of the sender's answer in a handshake, in µs, at a place where
+	// releases show.
+	releaseUs = 500
 	// leastTimeoutNs is the least retransmission timer (tcp_rto_min).
 	leastTimeoutNs = int64(180e6)
 	// defaultMSS is the data of a segment if the capture lacks the handshake.
@@ -181,8 +184,7 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 	if payload == 0 {
 		return nil
 	}
-	near := c.AtSender(step.Client)
-	if e.waits && near && now-e.waiting.TimeNs <= clockedNs && e.waiting.Values[tcp.SegmentBytes] == 0 {
+	if e.waits && seesReleases(c, step.Client) && now-e.waiting.TimeNs <= clockedNs && e.waiting.Values[tcp.SegmentBytes] == 0 {
 		e.waiting.Values[tcp.WrittenBytes] = e.waiting.Values[tcp.SentBytes] + payload
 		e.waiting.Values[tcp.CwndLimited] = 1
 	}
@@ -202,6 +204,16 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 	e.sentNs = now
 	e.short = payload%e.mss != 0
 	return nil
+}
+
+// seesReleases reports whether a segment that an ACK released passes the capture right behind it: at
+// its sender, and in a network so fast that the place between the ends does not matter.
+func seesReleases(c *conn.Connection, client bool) bool {
+	answerUs := c.ServerSideUs
+	if client {
+		answerUs = c.ClientSideUs
+	}
+	return c.AtSender(client) || c.Between() && answerUs < releaseUs
 }
 
 // resend takes a segment that was sent again.

@@ -1,12 +1,15 @@
 package endpoint
 
 import (
+	"net/netip"
 	"testing"
 
 	"airtide/internal/diagnose"
 	"airtide/internal/packets/conn"
+	"airtide/internal/packets/decode"
 	"airtide/internal/packets/read"
 	"airtide/internal/tcp"
+	"airtide/test/capture"
 )
 
 // checked is a sink that checks the state of each end.
@@ -57,6 +60,75 @@ func lossy(t *testing.T) (*read.Reader, *checked) {
 	t.Cleanup(func() { r.Close() })
 	return r, &checked{
 		t: t, flows: map[tcp.FlowID]*tcp.Flow{}, last: map[tcp.FlowID]tcp.Sample{}, events: map[tcp.EventKind]int{},
+	}
+}
+
+// fastPath is a capture between two ends that both answer within 30 µs. each makes the segments of a
+// turn, which lasts 20 ms: data of the client, and the server's ACK with its window.
+func fastPath(each func(data func(us int64, bytes int), ack func(us int64, window uint16))) *capture.Source {
+	const mss = 1000
+	client := netip.MustParseAddrPort("192.0.2.1:40000")
+	server := netip.MustParseAddrPort("192.0.2.9:80")
+	all := &capture.Source{}
+	now := int64(1e18)
+	seq := uint32(101)
+	send := func(us int64, up bool, s capture.TCP) {
+		s.From = client
+		s.To = server
+		if !up {
+			s.From = server
+			s.To = client
+		}
+		all.Add(now+us*1000, s.IP())
+	}
+	options := []byte{2, 4, mss >> 8, mss & 0xff}
+	syn := capture.TCP{Flags: decode.SYN, Seq: 100, Window: 20_000, Options: options}
+	send(0, true, syn)
+	syn.Flags = decode.SYN | decode.ACK
+	syn.Seq = 900
+	syn.Ack = 101
+	send(30, false, syn)
+	send(50, true, capture.TCP{Flags: decode.ACK, Seq: 101, Ack: 901, Window: 20_000})
+	for range 200 {
+		now += 20e6
+		each(func(us int64, bytes int) {
+			send(us, true, capture.TCP{Flags: decode.ACK, Seq: seq, Ack: 901, Window: 20_000, Payload: bytes})
+			seq += uint32(bytes)
+		}, func(us int64, window uint16) {
+			send(us, false, capture.TCP{Flags: decode.ACK, Seq: 901, Ack: seq, Window: window})
+		})
+	}
+	return all
+}
+
+// In a fast network a capture shows what releases data, wherever it was taken.
+func TestReleasesShowInAFastNetwork(t *testing.T) {
+	for want, each := range map[diagnose.Limit]func(data func(int64, int), ack func(int64, uint16)){
+		diagnose.ReceivingApplication: func(data func(int64, int), ack func(int64, uint16)) {
+			data(0, 10_000)
+			data(10, 9_500)
+			ack(100, 500) // full for most of the time
+			ack(19_980, 20_000)
+		},
+		diagnose.SenderHost: func(data func(int64, int), ack func(int64, uint16)) { // paced
+			data(0, 10_000)
+			ack(100, 20_000)
+		},
+		diagnose.Application: func(data func(int64, int), ack func(int64, uint16)) {
+			data(0, 9_700)
+			ack(100, 20_000)
+		},
+	} {
+		engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
+		s := &Series{Sink: engine}
+		if _, err := conn.Run(t.Context(), fastPath(each), conn.Options{Observer: s, Done: s.Done}); err != nil {
+			t.Fatal(err)
+		}
+		report := engine.Report()
+		report.Without(func(c *diagnose.Connection) bool { return s.Other[c.ID] })
+		if len(report.Connections) != 1 || report.Connections[0].Limit != want {
+			t.Errorf("want %s: %+v", want, report.Connections)
+		}
 	}
 }
 
