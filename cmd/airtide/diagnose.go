@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -272,6 +273,7 @@ func diagnoseFile(
 func diagnoseCapture(
 	ctx context.Context, t *terminal.Terminal, path string, filter *recordedFilter,
 ) (diagnosedFile, diagnose.End, error) {
+	debug.SetMemoryLimit(smallMemory)
 	engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
 	tracks := &diagnose.Tracks{}
 	ends := &endpoint.Series{Sink: tcp.Tee{engine, tracks}, Most: diagnose.MaxFlows / 2}
@@ -280,7 +282,7 @@ func diagnoseCapture(
 		return diagnosedFile{}, diagnose.End{}, err
 	}
 	defer c.Close()
-	_, damage, err := c.Run(ctx, conn.Options{Observer: ends, Done: ends.Done})
+	_, damage, err := c.Run(ctx, conn.Options{MaxOpen: diagnose.MaxFlows, Observer: ends, Done: ends.Done})
 	if err == nil {
 		err = c.Report(damage)
 	}

@@ -176,10 +176,51 @@ func hostileCorpus(t *testing.T) map[string][]byte {
 			}
 			samplesOf(w, 1, 1000, func(i int) int64 { return int64(i) * 1e6 })
 		}),
+		"many samples of many flows": padded(recordingOf(t, trace.Metadata{}, func(w *trace.Writer) {
+			const flows = 44_000
+			b := tcp.NewBatch(4096)
+			for i := range 12 * flows {
+				s := tcp.Sample{Flow: tcp.FlowID(i%flows + 1), TimeNs: int64(i/flows) * 1e6}
+				for f := range s.Values {
+					s.Values[f] = tcp.Absent
+				}
+				s.Values[tcp.SrttUs] = int64(i / flows)
+				s.Values[tcp.CwndPackets] = int64(i / flows)
+				b.Append(&s)
+				if b.Len() == 4096 {
+					_ = w.Samples(b)
+					b.Reset()
+				}
+			}
+			_ = w.Samples(b)
+		}), noise),
+		"states that swing": recordingOf(t, trace.Metadata{Source: "bpf"}, func(w *trace.Writer) {
+			_ = w.Flow(hostileFlow(1))
+			samplesOf(w, 1, 10_000, func(i int) int64 { return int64(i) * 1e6 })
+			for i := range 100_000 {
+				kind := []tcp.EventKind{tcp.EventCAState, tcp.EventRetransmit, tcp.EventSack, tcp.EventCCChange}[i%4]
+				_ = w.Event(&tcp.Event{
+					Flow: 1, TimeNs: 1e10 - int64(i)*1e5, Kind: kind, Code: tcp.ErrorCode(i % 5), Seq: int64(i),
+					EndSeq: int64(i) + 1, Value: 1, From: uint8(i % 5), To: uint8(i % 4),
+				})
+			}
+		}),
 		"noise":           append(bytes.Clone(empty), noise...),
 		"cut off":         empty[:len(empty)/2],
 		"a marker's loop": bytes.Repeat([]byte("\x89ATR\r\n\x1a\n"), hostileBytes/8),
 	}
+}
+
+// padded adds a block of an unknown kind behind the headers of a recording, up to the size of a
+// hostile file. It raises the limits.
+func padded(recording, noise []byte) []byte {
+	marker := []byte("\x89ATR\r\n\x1a\n")
+	at := 0
+	for range 2 {
+		at += len(marker) + bytes.Index(recording[at+len(marker):], marker)
+	}
+	block := forged(99, 0, 0, noise[:hostileBytes-len(recording)-64])
+	return slices.Concat(recording[:at], block, recording[at:])
 }
 
 // readingVerbs read a recording, "FILE", with more flags at once than TestHostileFilesOfEveryVerb
@@ -187,6 +228,9 @@ func hostileCorpus(t *testing.T) map[string][]byte {
 var readingVerbs = [][]string{
 	{"info", "FILE", "--flow", "1"},
 	{"info", "FILE", "FILE", "--find", "443"},
+	{"info", "FILE", "FILE"},
+	{"plot", "FILE", "-o", "-", "--format", "png"},
+	{"plot", "FILE", "-o", "-", "--format", "png", "--grid"},
 	{"plot", "FILE", "-o", "-", "--format", "svg", "--kind", "overview", "--flow", "1"},
 	{"plot", "FILE", "-o", "-", "--format", "svg", "--grid"},
 	{"plot", "FILE", "-o", "-", "--format", "svg", "--kind", "limits"},

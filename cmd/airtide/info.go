@@ -132,7 +132,7 @@ func summarise(ctx context.Context, r *reading, o *infoOptions) (*summedUp, erro
 	if err != nil {
 		return nil, err
 	}
-	report := s.Totals()
+	report := s.Finish()
 	found := engine.Report()
 	report.Explain(&found)
 	if report.Totals.Flows > diagnose.MaxFlows {

@@ -95,14 +95,11 @@ func (f *captureFlags) viewer(cmd *cobra.Command, t *terminal.Terminal, path str
 		return nil, usageError{fmt.Errorf("--open %d: want at least 1", f.open)}
 	}
 	if f.open <= conn.DefaultMaxOpen {
-		debug.SetMemoryLimit(captureMemory)
+		debug.SetMemoryLimit(smallMemory)
 	}
 	one := cmd.Flags().Changed("connection")
 	return &capture.Viewer{Terminal: t, Path: path, MaxOpen: f.open, One: one, Number: uint64(f.number)}, nil
 }
-
-// captureMemory is the memory in bytes at which the collector works harder. More stays possible.
-const captureMemory = 150 << 20
 
 // limitFlag is --limit.
 type limitFlag int

@@ -81,7 +81,7 @@ func annotatable(ctx context.Context, t *terminal.Terminal, path string) (*captu
 		return nil, err
 	}
 	r.warnDamage()
-	debug.SetMemoryLimit(captureMemory) // the recording allows less
+	debug.SetMemoryLimit(smallMemory) // also beside a large recording
 	return n, nil
 }
 

@@ -8,12 +8,15 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"airtide/internal/packets/decode"
 	"airtide/internal/recording/trace"
@@ -64,7 +67,39 @@ func hostileCaptures() map[string][]byte {
 	for i := range noise {
 		noise[i] = byte(rng.Uint32())
 	}
+	noisy := func(w *captureWriter, n int) {
+		for range n {
+			w.segment(rng.Uint32N(1<<24), true, decode.ACK, rng.Uint32(), rng.Uint32(), 0)
+		}
+	}
+	zstandard := func(write func(*captureWriter)) []byte {
+		unzipped, err := gzip.NewReader(bytes.NewReader(capture(write)))
+		if err != nil {
+			panic(err)
+		}
+		var file bytes.Buffer
+		z, _ := zstd.NewWriter(&file, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
+		_, _ = io.Copy(z, unzipped)
+		_ = z.Close()
+		return file.Bytes()
+	}
 	return map[string][]byte{
+		"connections in zstd": zstandard(func(w *captureWriter) {
+			noisy(w, 48_000)
+			for i := range uint32(550_000) {
+				w.segment(i, true, decode.SYN, 1, 0, 0)
+			}
+		}),
+		"short connections in zstd": zstandard(func(w *captureWriter) {
+			for i := range uint32(57_000) {
+				w.segment(i, true, decode.SYN, 1, 0, 0)
+				w.segment(i, false, decode.SYN|decode.ACK, 1, 2, 0)
+				w.segment(i, true, decode.ACK, 2, 2, 10)
+				w.segment(i, false, decode.ACK, 2, 12, 20)
+				w.segment(i, true, decode.ACK|decode.FIN, 12, 22, 0)
+				w.segment(i, false, decode.ACK|decode.FIN, 22, 13, 0)
+			}
+		}),
 		"connections": capture(func(w *captureWriter) {
 			for i := range uint32(1_070_000) {
 				w.segment(i, true, decode.SYN, 1, 0, 0)
@@ -164,7 +199,7 @@ var captureVerbs = []string{
 	"packets plot FILE -k ack-time -o OUT.svg", "packets export FILE --to parquet -o OUT",
 	"packets export FILE --to perfetto -o OUT", "packets export FILE --to jsonl -o -",
 	"packets annotate FILE BESIDE -o OUT", "packets join FILE BESIDE",
-	"packets join FILE BESIDE --json", "packets join FILE BESIDE -o OUT.svg",
+	"packets join FILE BESIDE --json", "packets join FILE BESIDE -o OUT.svg", "diagnose FILE",
 }
 
 // TestHostileCaptures runs the verb packets on every malicious capture, to the end and interrupted.

@@ -83,6 +83,6 @@ func joinable(ctx context.Context, t *terminal.Terminal, path string) (*join.Rec
 		return nil, err
 	}
 	r.warnDamage()
-	debug.SetMemoryLimit(captureMemory) // the recording allows less
+	debug.SetMemoryLimit(smallMemory) // also beside a large recording
 	return flows, nil
 }

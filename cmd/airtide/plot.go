@@ -79,7 +79,7 @@ Figures:
 	fl.BoolVar(&o.NoTitle, "no-title", false, "no title")
 	fl.Var(units.NumberFlag(&o.WidthCm), "width", "width in cm (default 16)")
 	fl.Var(units.NumberFlag(&o.HeightCm), "height", "height in cm (default: as the figure needs)")
-	fl.IntVar(&o.DPI, "dpi", 0, "resolution of a PNG (default 300)")
+	fl.IntVar(&o.DPI, "dpi", 0, "resolution of a PNG (default 300, or less for a large grid)")
 	theme.register(cmd)
 	fl.StringVar(&style, "style", "", "older name of --theme: colour or grey")
 	fl.BoolVar(&o.LogRTT, "log-rtt", false, "logarithmic axis for round-trip times")
@@ -147,8 +147,19 @@ func drawPlot(
 	defer r.Close()
 	o.OriginNs = r.Metadata().ClockMonotonicNs
 	o.Diagnosis = diagnoseOptions(r.Metadata()).Source
-	o.Minor = len(ids) > 0
-	if len(ids) == 0 && !o.Grid {
+	note := ""
+	if len(ids) == 0 && o.Grid {
+		volumes := plot.NewVolumes(o)
+		err := r.scan(ctx, "looking for the flows of", trace.ScanOptions{Fields: plot.VolumeFields()}, volumes)
+		if err == nil {
+			ids, note, err = volumes.Major()
+		}
+		if err != nil {
+			r.warnDamage()
+			return fmt.Errorf("%s: %w", r.path, err)
+		}
+	}
+	if len(ids) == 0 {
 		id, of, err := busiestFlow(ctx, r)
 		if err != nil {
 			return err
@@ -175,6 +186,10 @@ func drawPlot(
 		t.Warnf("%s", text)
 	}
 	o.Note = missing(series.LostRecords(), r.Damage())
+	if o.Note != "" && note != "" {
+		o.Note += "; "
+	}
+	o.Note += note
 	var b bytes.Buffer
 	drawn := make(chan error, 1)
 	go func() { drawn <- plot.Draw(&b, format, kind, found, o) }()

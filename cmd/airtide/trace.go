@@ -61,18 +61,24 @@ func isCapture(path string) bool {
 // maxFlows is the number of flows of a recording that a verb reads. They take up to 1 GB.
 const maxFlows = 1 << 20
 
+// smallMemory is the memory in bytes at which the collector works harder for small files. More stays
+// possible.
+const smallMemory = 150 << 20
+
 // limitMemory makes the collector work harder, because a recording may have many flows: a hostile
-// one of 1 MB 45,000. The padding of a sparse file does not count.
+// one of 1 MB 45,000. The padding of a sparse file does not count. Below the limit of a small file
+// the collector works as usual, above it as hard as it may.
 func limitMemory(path string, size int64) {
-	debug.SetGCPercent(40)
 	if info, err := os.Stat(path); err == nil {
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 			size = min(size, stat.Blocks*512)
 		}
 	}
 	if size < 8<<20 {
-		debug.SetMemoryLimit(120 << 20)
+		debug.SetMemoryLimit(smallMemory)
+		return
 	}
+	debug.SetGCPercent(40)
 }
 
 // scan delivers the recording until the context ends. It shows progress once the verb has taken

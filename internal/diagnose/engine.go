@@ -60,6 +60,8 @@ type Engine struct {
 	options Options
 	flows   map[tcp.FlowID]*flow
 	order   []*flow // in the order of their first sight
+	// free are flows that were left out. Others take their memory.
+	free    []*flow
 	lost    uint64
 	leftOut int
 	sampled bool
@@ -98,7 +100,10 @@ func (e *Engine) flow(id tcp.FlowID) *flow {
 		if len(e.order) >= e.options.MaxFlows {
 			e.makeRoom()
 		}
-		f = &flow{source: e.options.Source, windowNs: e.options.Window.Nanoseconds(), radios: &e.radios}
+		f = e.unused()
+		*f = flow{
+			source: e.options.Source, windowNs: e.options.Window.Nanoseconds(), radios: &e.radios, bins: f.bins[:0],
+		}
 		if e.options.Drops {
 			f.places = &Places{}
 		}
@@ -106,6 +111,17 @@ func (e *Engine) flow(id tcp.FlowID) *flow {
 		e.flows[id] = f
 		e.order = append(e.order, f)
 	}
+	return f
+}
+
+// unused returns a flow that was left out, else a new one.
+func (e *Engine) unused() *flow {
+	last := len(e.free) - 1
+	if last < 0 {
+		return &flow{}
+	}
+	f := e.free[last]
+	e.free = e.free[:last]
 	return f
 }
 
@@ -125,6 +141,7 @@ func (e *Engine) makeRoom() {
 	for _, f := range least {
 		delete(e.flows, f.ID)
 	}
+	e.free = append(e.free, least...)
 	e.leftOut += len(least)
 	e.order = slices.DeleteFunc(e.order, func(f *flow) bool { return e.flows[f.ID] != f })
 }

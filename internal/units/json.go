@@ -12,6 +12,10 @@ import (
 // standard library escapes only those below U+0020.
 func EscapeJSON(text []byte) []byte {
 	for i := 0; i < len(text); {
+		if text[i] < 0x7f {
+			i++
+			continue
+		}
 		r, n := utf8.DecodeRune(text[i:])
 		if r < utf8.RuneSelf && r != 0x7f || !unprintable(r) {
 			i += n

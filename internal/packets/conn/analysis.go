@@ -27,7 +27,7 @@ type Options struct {
 
 // DefaultMaxOpen is the number of connections that may be open. Each takes up to 3 kB. Closed
 // connections count, until an open one needs their place.
-const DefaultMaxOpen = 1 << 15
+const DefaultMaxOpen = 1 << 14
 
 // maxWaiting bounds the segments of all connections that wait for ACKs.
 const maxWaiting = 1 << 20

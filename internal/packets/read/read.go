@@ -42,8 +42,8 @@ const (
 	freeBytes    = 1 << 28
 	maxExpansion = 1100
 	// More than freePackets need compressedBytes each. Headers of real traffic need 8 and more.
-	freePackets     = 1 << 19
-	compressedBytes = 2
+	freePackets     = 1 << 17
+	compressedBytes = 4
 )
 
 // Damage is the place where a capture stops being readable.

@@ -6,9 +6,9 @@ import (
 	"airtide/internal/stats"
 )
 
-// maxFew is the number of samples up to which a flow keeps them as they are. Sketches and rings of
-// bins would take 2 kB for each flow, and a server has many flows with few samples.
-const maxFew = 8
+// maxFew is the length in bytes up to which a flow keeps its samples as they are. Sketches and rings
+// of bins take as much, and a server has many flows with few samples.
+const maxFew = 2048
 
 // measures are the values of a flow's samples that need more memory than a number.
 type measures struct {
@@ -81,7 +81,7 @@ func (f few) each(startNs int64, do func(*measured)) {
 
 // measure takes a sample: as it is while there are few, into measures from then on.
 func (f *flow) measure(v *measured) {
-	if f.many == nil && f.samples > maxFew {
+	if f.many == nil && len(f.few) > maxFew {
 		f.many = newMeasures()
 		f.few.each(f.firstSampleNs, f.many.add)
 		f.few = nil
@@ -101,4 +101,33 @@ func (f *flow) measures(scratch *measures) *measures {
 	scratch.reset()
 	f.few.each(f.firstSampleNs, scratch.add)
 	return scratch
+}
+
+// results are the results of a flow's measures.
+type results struct {
+	rtt                  *Distribution
+	srtt, cwnd, inFlight *Spread
+	acked, received      float64 // peak rates in bit/s
+}
+
+func (m *measures) results() *results {
+	return &results{
+		rtt: distributionOf(&m.rtt), srtt: spreadOf(&m.srtt), cwnd: spreadOf(&m.cwnd), inFlight: spreadOf(&m.inFlight),
+		acked: m.acked.Bps(), received: m.received.Bps(),
+	}
+}
+
+// results returns the results of the flow's measures.
+func (f *flow) results(scratch *measures) *results {
+	if f.final != nil {
+		return f.final
+	}
+	return f.measures(scratch).results()
+}
+
+// finish keeps the results of the measures in their stead.
+func (f *flow) finish(r *results) {
+	f.final = r
+	f.few = nil
+	f.many = nil
 }

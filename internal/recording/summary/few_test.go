@@ -8,7 +8,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// fill gives a summary flows of 0 to 3*maxFew samples each.
+// fill gives a summary flows of 0 to 23 samples each.
 func fill(t *testing.T, s *Summary, flows int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -18,7 +18,7 @@ func fill(t *testing.T, s *Summary, flows int) {
 		}
 		b := tcp.NewBatch(1)
 		var row tcp.Sample
-		for i := range id % (3 * maxFew) {
+		for i := range id % 24 {
 			row.Flow = tcp.FlowID(id + 1)
 			row.TimeNs = int64(1e9) + int64(i)*3e8
 			for f := range row.Values {
@@ -46,8 +46,15 @@ func TestFewSamplesReportTheSameAsSketches(t *testing.T) {
 			f.few.each(f.firstSampleNs, f.many.add)
 		}
 	}
-	if a, b := few.Report(), many.Report(); !reflect.DeepEqual(a, b) {
+	a, b := few.Report(), many.Report()
+	if !reflect.DeepEqual(a, b) {
 		t.Errorf("%+v\n%+v", a.Totals, b.Totals)
+	}
+	if c := few.Finish(); !reflect.DeepEqual(c.Totals, a.Totals) {
+		t.Errorf("%+v\n%+v", c.Totals, a.Totals)
+	}
+	if c := few.Report(); !reflect.DeepEqual(c, a) {
+		t.Error("it reports something else behind its end")
 	}
 }
 

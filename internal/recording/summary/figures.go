@@ -10,6 +10,15 @@ import (
 // Totals returns the totals of the data so far, without flows. More data may follow.
 func (s *Summary) Totals() Report { return s.report(func(r *Report) { r.Flows = r.Flows[:0] }) }
 
+// Finish returns the totals, as Totals does, and frees memory: of the samples of each flow it keeps
+// only the results. No more data may follow.
+func (s *Summary) Finish() Report {
+	s.finishing = true
+	report := s.Totals()
+	s.totals = &report.Totals
+	return report
+}
+
 // First returns the totals, and of the flows only the first n in an order. It keeps not many
 // more in memory.
 func (s *Summary) First(n int, o Order) Report {
@@ -56,25 +65,38 @@ func (s *Summary) report(added func(*Report)) Report {
 	totals := newTotals()
 	scratch := newMeasures()
 	for _, f := range s.order {
-		m := f.measures(scratch)
-		line := f.report(m, &s.unseen)
-		totals.add(f, m, &line)
+		r := f.final
+		var m *measures
+		if r == nil {
+			m = f.measures(scratch)
+			r = m.results()
+		}
+		line := f.report(r, &s.unseen)
+		if s.totals == nil {
+			totals.add(f, m, &line)
+		}
+		if s.finishing {
+			f.finish(r)
+		}
 		report.Flows = append(report.Flows, line)
 		added(&report)
 	}
-	report.Totals = totals.report(s)
+	if s.totals != nil {
+		report.Totals = *s.totals
+	} else {
+		report.Totals = totals.report(s)
+	}
 	return report
 }
 
-func (f *flow) report(m *measures, unseen *[256]bool) Flow {
+func (f *flow) report(of *results, unseen *[256]bool) Flow {
 	line := Flow{
 		Flow: f.Flow, CongestionControls: append([]string{}, f.ccNames...), Closed: f.closed, CloseReason: f.reason,
 		Figures: Figures{
 			StartNs: f.firstNs, EndNs: f.lastNs, DurationS: seconds(f.lastNs - f.firstNs),
 			Samples: f.samples, Events: f.events,
 			AckedBytes: f.acked.total(f.Inherited), ReceivedBytes: f.received.total(f.Inherited),
-			Rtt: distributionOf(&m.rtt), Srtt: spreadOf(&m.srtt),
-			Cwnd: spreadOf(&m.cwnd), InFlight: spreadOf(&m.inFlight),
+			Rtt: of.rtt, Srtt: of.srtt, Cwnd: of.cwnd, InFlight: of.inFlight,
 			DeliveredPackets: f.delivered.total(f.Inherited), LostPackets: f.lost.total(f.Inherited),
 			Retransmissions: Retransmissions{
 				Packets: f.retransmits.total(f.Inherited), Bytes: f.retransmittedBytes.total(f.Inherited),
@@ -93,12 +115,12 @@ func (f *flow) report(m *measures, unseen *[256]bool) Flow {
 		line.Retransmissions.Losses = f.places.Losses()
 	}
 	f.uncounted.complete(f, &line.Retransmissions)
-	line.setRates(m.acked, m.received)
+	line.setRates(of.acked, of.received)
 	line.count(f.ofCounts(), unseen)
 	return line
 }
 
-func (g *Figures) setRates(up, down *stats.PeakRate) {
+func (g *Figures) setRates(upBps, downBps float64) {
 	rate := func(bytes *int64) *float64 {
 		if bytes == nil || g.ActiveS <= 0 {
 			return nil
@@ -106,17 +128,16 @@ func (g *Figures) setRates(up, down *stats.PeakRate) {
 		bps := float64(*bytes) * 8 / g.ActiveS
 		return &bps
 	}
-	peak := func(bytes *int64, m *stats.PeakRate) *float64 {
+	peak := func(bytes *int64, bps float64) *float64 {
 		if bytes == nil || g.ActiveS < seconds(stats.PeakWindowNs) {
 			return nil
 		}
-		bps := m.Bps()
 		return &bps
 	}
 	g.AckedRateBps = rate(g.AckedBytes)
 	g.ReceiveRateBps = rate(g.ReceivedBytes)
-	g.AckedPeakBps = peak(g.AckedBytes, up)
-	g.ReceivePeakBps = peak(g.ReceivedBytes, down)
+	g.AckedPeakBps = peak(g.AckedBytes, upBps)
+	g.ReceivePeakBps = peak(g.ReceivedBytes, downBps)
 }
 
 // codeKinds are the kinds of events with each error code (docs/papers.md).

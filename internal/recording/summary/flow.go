@@ -110,7 +110,8 @@ type flow struct {
 
 	acked, received              counter
 	few                          few       // the samples, while many is nil
-	many                         *measures // behind maxFew samples
+	many                         *measures // behind maxFew bytes of samples
+	final                        *results  // instead of both, behind the last sample
 	minRtt                       int64
 	delivered, lost, retransmits counter
 	retransmittedBytes           counter

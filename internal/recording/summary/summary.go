@@ -28,6 +28,9 @@ type Summary struct {
 	up     *stats.PeakRate
 	down   *stats.PeakRate
 	loss   *tcp.Loss
+	totals *Totals // behind Finish
+	// finishing is true from the start of Finish.
+	finishing bool
 	// names holds one copy of each name that many flows have.
 	names map[string]string
 }

@@ -90,7 +90,7 @@ func (t *totals) add(f *flow, m *measures, line *Flow) {
 func (t *totals) report(s *Summary) Totals {
 	t.DurationS = seconds(t.EndNs - t.StartNs)
 	t.ActiveS = max(0, seconds(t.activeTo-t.activeFrom))
-	t.setRates(s.up, s.down)
+	t.setRates(s.up.Bps(), s.down.Bps())
 	// A receiver and an idle control connection have windows, too, but they say nothing about the
 	// transfer.
 	of := &t.all

@@ -71,7 +71,7 @@ func (v *Viewer) warnJoined(r joined, leftOut uint64) {
 
 // JoinJSON prints the joined ends as JSON. A capture without any gives an empty list.
 func (v *Viewer) JoinJSON(ctx context.Context, flows *join.Recording) error {
-	list := &List{Terminal: v.Terminal, Name: "joined", Most: v.Limit}
+	list := &List{List: v.Terminal.NewList("joined"), Most: v.Limit}
 	r, err := v.join(ctx, flows, func(x *join.Connection) error { return list.Add(x) })
 	if err != nil && r.totals.Packets == 0 {
 		return err

@@ -1,10 +1,7 @@
 package capture
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"airtide/internal/packets/conn"
 	"airtide/internal/units"
@@ -27,13 +24,10 @@ type analysisEnd struct {
 
 // List prints JSON whose first field is a list of any length.
 type List struct {
-	Terminal *terminal.Terminal
-	Name     string
+	*terminal.List
 	// Most is the number of printed values; zero stands for all. LeftOut counts the others.
-	Most, Printed int
-	LeftOut       uint64
-
-	out *bufio.Writer
+	Most    int
+	LeftOut uint64
 }
 
 // Add prints a value.
@@ -42,34 +36,7 @@ func (l *List) Add(value any) error {
 		l.LeftOut++
 		return nil
 	}
-	text, err := json.MarshalIndent(value, "    ", "  ")
-	if err != nil {
-		return err
-	}
-	l.Printed++
-	if l.Printed == 1 {
-		l.out = bufio.NewWriter(l.Terminal.Out)
-		_, err = fmt.Fprintf(l.out, "{\n  %q: [\n    %s", l.Name, units.EscapeJSON(text))
-	} else {
-		_, err = fmt.Fprintf(l.out, ",\n    %s", units.EscapeJSON(text))
-	}
-	return err
-}
-
-// End prints the fields behind the list, those of a struct.
-func (l *List) End(rest any) error {
-	text, err := json.MarshalIndent(rest, "", "  ")
-	if err != nil {
-		return err
-	}
-	if l.Printed == 0 {
-		l.out = bufio.NewWriter(l.Terminal.Out)
-		fmt.Fprintf(l.out, "{\n  %q: [],", l.Name)
-	} else {
-		fmt.Fprint(l.out, "\n  ],")
-	}
-	fmt.Fprintf(l.out, "%s\n", units.EscapeJSON(text[1:]))
-	return l.out.Flush()
+	return l.List.Add(value)
 }
 
 // WarnLeftOut warns that values behind the limit were left out. of counts and names all.
@@ -86,7 +53,7 @@ func (v *Viewer) JSON(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	list := &List{Terminal: v.Terminal, Name: "connections", Most: v.Limit}
+	list := &List{List: v.Terminal.NewList("connections"), Most: v.Limit}
 	totals, damage, err := c.Run(ctx, conn.Options{MaxOpen: v.MaxOpen, Done: func(c *conn.Connection) error {
 		if v.One && c.ID != v.Number {
 			return nil

@@ -36,6 +36,8 @@ const (
 	maxCm       = 200
 	maxDPI      = 2400
 	maxPixels   = 150e6
+	// usualPixels bounds a picture whose resolution nobody chose. They take 5 s.
+	usualPixels = 16e6
 )
 
 const (
@@ -143,7 +145,11 @@ func (s *sheet) size(o Options) (width, height vg.Length, dpi int, err error) {
 		return 0, 0, 0, fmt.Errorf("figure: %g x %g cm is too small to be read: want at least %d x %d cm",
 			wide, high, minWidthCm, minHeightCm)
 	}
-	if pixels := wide * high / 2.54 / 2.54 * float64(dpi) * float64(dpi); pixels > maxPixels {
+	square := wide * high / 2.54 / 2.54 // inches
+	if o.DPI == 0 {
+		dpi = min(dpi, int(math.Sqrt(usualPixels/square)))
+	}
+	if pixels := square * float64(dpi) * float64(dpi); pixels > maxPixels {
 		return 0, 0, 0, fmt.Errorf("figure: %g x %g cm at %d dpi is %.0f million pixels: want at most %.0f million; "+
 			"lower the resolution or the size", wide, high, dpi, pixels/1e6, maxPixels/1e6)
 	}

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -57,11 +58,36 @@ func (p *plotted) stretches(s *Series) []stretch {
 	return all
 }
 
-// piece is a part of a drawn line: its lines, and the area that lies behind all lines.
+// piece is a part of a drawn line: its lines, and the areas that lie behind all lines.
 type piece struct {
 	lines [][]vg.Point
-	area  []vg.Point
+	areas [][]vg.Point
 	band  bool
+}
+
+// The time to draw a path rises with the square of the number of times that it crosses a row of
+// pixels, so that a long one is cut. The parts of an area overlap by some columns, and no seam
+// shows. Those of a line share a step.
+const (
+	maxCrossings = 32
+	areaOverlap  = 16
+	lineOverlap  = 2
+)
+
+// cutPath calls add for each part of a path.
+func (p *plotted) cutPath(path []vg.Point, overlap int, add func(from, to int)) {
+	most := maxCrossings * (p.area.Max.Y - p.area.Min.Y)
+	from := 0
+	var length vg.Length // vertical
+	for i := 1; i < len(path); i++ {
+		length += max(path[i].Y-path[i-1].Y, path[i-1].Y-path[i].Y)
+		if length > most && i-from > 2*overlap {
+			add(from, i)
+			from = i - overlap
+			length = 0
+		}
+	}
+	add(from, len(path))
 }
 
 // pieces makes steps of a series. If it swings so fast that the steps would be a solid block, it
@@ -97,8 +123,8 @@ func (p *plotted) drawSteps() {
 			if x.band {
 				fill = p.theme.tint(s.Style.Ink, p.theme.Tint)
 			}
-			if len(x.area) > 0 {
-				c.FillPolygon(fill, c.ClipPolygonXY(x.area))
+			for _, area := range x.areas {
+				c.FillPolygon(fill, c.ClipPolygonXY(area))
 			}
 		}
 	}
@@ -111,7 +137,11 @@ func (p *plotted) drawSteps() {
 				style.Dash = Solid
 				style.Width = min(style.Width, 0.4)
 			}
-			c.StrokeLines(p.stroke(style), c.ClipLinesXY(x.lines...)...)
+			for _, line := range x.lines {
+				p.cutPath(line, lineOverlap, func(from, to int) {
+					c.StrokeLines(p.stroke(style), c.ClipLinesXY(line[from:to])...)
+				})
+			}
 		}
 	}
 }
@@ -195,11 +225,15 @@ func (p *plotted) band(s *Series, columns []column) piece {
 		top = append(top, vg.Point{X: c.x, Y: p.atY(s.Side, c.max)})
 		bottom = append(bottom, vg.Point{X: c.x, Y: p.atY(s.Side, c.min)})
 	}
-	area := append([]vg.Point{}, top...)
-	for i := len(bottom) - 1; i >= 0; i-- {
-		area = append(area, bottom[i])
-	}
-	return piece{lines: [][]vg.Point{top, bottom}, area: area, band: true}
+	x := piece{lines: [][]vg.Point{top, bottom}, band: true}
+	p.cutPath(top, areaOverlap, func(from, to int) {
+		area := slices.Clone(top[from:to])
+		for i := to - 1; i >= from; i-- {
+			area = append(area, bottom[i])
+		}
+		x.areas = append(x.areas, area)
+	})
+	return x
 }
 
 // steps draws columns[start:end] as steps up to the next column, or to the end of the stretch.
@@ -235,8 +269,10 @@ func (p *plotted) steps(s *Series, part stretch, start, end int) piece {
 	x := piece{lines: [][]vg.Point{steps}}
 	if s.Shade {
 		base := p.atY(s.Side, 0)
-		x.area = append([]vg.Point{{X: steps[0].X, Y: base}}, steps...)
-		x.area = append(x.area, vg.Point{X: steps[len(steps)-1].X, Y: base})
+		p.cutPath(steps, areaOverlap, func(from, to int) {
+			area := append([]vg.Point{{X: steps[from].X, Y: base}}, steps[from:to]...)
+			x.areas = append(x.areas, append(area, vg.Point{X: steps[to-1].X, Y: base}))
+		})
 	}
 	return x
 }

@@ -30,12 +30,7 @@ func Figure(kind Kind, flows []*FlowSeries, o Options) (*figure.Figure, error) {
 		return nil, err
 	}
 	notes := []string{o.Note}
-	if o.Grid && !o.Minor {
-		var note string
-		flows, note = withoutMinor(flows)
-		notes = append(notes, note)
-	}
-	if err := checkFlows(flows, o.Grid); err != nil {
+	if err := checkNumber(len(flows), o.Grid); err != nil {
 		return nil, err
 	}
 	v, err := viewOf(flows, o)
@@ -82,15 +77,16 @@ func joinNotes(notes ...string) string {
 	return strings.Join(all, "; ")
 }
 
-func checkFlows(flows []*FlowSeries, grid bool) error {
+// checkNumber refuses more flows than a figure can show, or none.
+func checkNumber(flows int, grid bool) error {
 	switch {
-	case len(flows) == 0:
+	case flows == 0:
 		return errors.New("figure: nothing to draw: no flow was chosen, or the recording has none")
-	case len(flows) > MaxTogether && !grid:
+	case flows > MaxTogether && !grid:
 		return fmt.Errorf("figure: %d flows do not fit one panel: choose at most %d, or draw them as a grid",
-			len(flows), MaxTogether)
-	case len(flows) > MaxGrid:
-		return fmt.Errorf("figure: %d flows do not fit one grid: choose at most %d", len(flows), MaxGrid)
+			flows, MaxTogether)
+	case flows > MaxGrid:
+		return fmt.Errorf("figure: %d flows do not fit one grid: choose at most %d", flows, MaxGrid)
 	}
 	return nil
 }

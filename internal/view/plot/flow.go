@@ -11,19 +11,16 @@ type FlowSeries struct {
 	Flow tcp.Flow
 	// Samples and Events count the samples and events within the bounds.
 	Samples, Events int
-	// Bytes is the growth of the acknowledged or received bytes within the bounds, the greater of
-	// both.
-	Bytes int64
+	moved
 	// FirstNs and LastNs are the times of the first and the last sample or event. The last value
 	// of a field is held until LastNs.
 	FirstNs, LastNs int64
 
 	series    *Series
 	controls  []controlChange
-	held      []int64  // last values before the start of the figure, one per field
-	curves    []curve  // one per field
-	counters  [2]int64 // acknowledged and received bytes at the first sample
-	caChanges curve    // the congestion state by its own events, which may fall between samples
+	held      []int64 // last values before the start of the figure, one per field
+	curves    []curve // one per field
+	caChanges curve   // the congestion state by its own events, which may fall between samples
 	marks     [numMarkClasses]marks
 }
 
@@ -37,11 +34,24 @@ type controlChange struct {
 	name string
 }
 
-func (fs *FlowSeries) addVolume(acked, received int64) {
-	if fs.Samples == 1 {
-		fs.counters = [2]int64{acked, received}
+// moved counts the bytes that a flow moves.
+type moved struct {
+	// Bytes is the growth of the acknowledged or received bytes within the bounds, the greater of
+	// both.
+	Bytes    int64
+	sampled  bool
+	counters [2]int64 // acknowledged and received bytes at the first sample
+}
+
+// add takes row i of a batch.
+func (m *moved) add(b *tcp.Batch, i int) {
+	acked := max(0, b.Cols[tcp.AckedBytes][i])
+	received := max(0, b.Cols[tcp.ReceivedBytes][i])
+	if !m.sampled {
+		m.counters = [2]int64{acked, received}
 	}
-	fs.Bytes = max(fs.Bytes, acked-fs.counters[0], received-fs.counters[1])
+	m.sampled = true
+	m.Bytes = max(m.Bytes, acked-m.counters[0], received-m.counters[1])
 }
 
 // reaches notes that the flow was alive at time t. It is false after the end of the figure.

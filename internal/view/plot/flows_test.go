@@ -1,8 +1,10 @@
 package plot
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"airtide/internal/tcp"
 	"airtide/internal/view/figure"
@@ -11,12 +13,18 @@ import (
 // fourFlows are two transfers, a control connection of few bytes, and a flow without samples.
 func fourFlows(t *testing.T, kind Kind) []*FlowSeries {
 	t.Helper()
+	s := NewSeries([]Kind{kind}, nil, Options{OriginNs: origin})
+	playFour(t, s)
+	return s.Flows()
+}
+
+func playFour(t *testing.T, s tcp.Sink) {
+	t.Helper()
 	second := upload
 	second.id = 2
 	second.mbit = 20
 	second.own = "192.0.2.10:50426"
 	second.remote = "198.51.100.7:5201"
-	s := NewSeries([]Kind{kind}, nil, Options{OriginNs: origin})
 	upload.play(t, s)
 	second.play(t, s)
 	control := tcp.NewBatch(2)
@@ -37,25 +45,42 @@ func fourFlows(t *testing.T, kind Kind) []*FlowSeries {
 			t.Fatal(err)
 		}
 	}
-	return s.Flows()
 }
 
 func TestGridLeavesOutFlowsOfFewBytes(t *testing.T) {
-	flows := fourFlows(t, Cwnd)
-	f := figureOf(t, Cwnd, flows, Options{Grid: true, Note: "own"})
-	if len(f.Cells) != 2 || f.Note != "own; left out: 2 flows of few bytes" {
-		t.Errorf("%d cells, note %q, want the two transfers and a word about the others", len(f.Cells), f.Note)
+	for name, c := range map[string]struct {
+		o    Options
+		ids  []tcp.FlowID
+		note string
+	}{
+		"whole":       {Options{OriginNs: origin}, []tcp.FlowID{1, 2}, "left out: 2 flows of few bytes"},
+		"before data": {Options{OriginNs: origin, To: time.Nanosecond}, []tcp.FlowID{1, 2, 3, 4}, ""},
+	} {
+		v := NewVolumes(c.o)
+		playFour(t, v)
+		if ids, note, err := v.Major(); err != nil || !slices.Equal(ids, c.ids) || note != c.note {
+			t.Errorf("%s: flows %v, note %q, %v, want %v, %q", name, ids, note, err, c.ids, c.note)
+		}
+	}
+	v := NewVolumes(Options{})
+	for id := range tcp.FlowID(MaxGrid + 1) {
+		if err := v.Flow(&tcp.Flow{ID: id + 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := v.Major(); err == nil || !strings.Contains(err.Error(), "61 flows do not fit one grid") {
+		t.Errorf("61 flows: %v", err)
 	}
 }
 
 func TestGridOfChosenFlowsLeavesOutEmptyOnes(t *testing.T) {
 	flows := fourFlows(t, Cwnd)
-	f := figureOf(t, Cwnd, flows, Options{Grid: true, Minor: true})
+	f := figureOf(t, Cwnd, flows, Options{Grid: true})
 	if len(f.Cells) != 3 || f.Note != "left out: 1 flow without data here" {
 		t.Errorf("%d cells, note %q, want all but the empty flow", len(f.Cells), f.Note)
 	}
 	// If no flow has data for a figure, the cells say why.
-	f = figureOf(t, BBR, flows[2:3], Options{Grid: true, Minor: true})
+	f = figureOf(t, BBR, flows[2:3], Options{Grid: true})
 	if len(f.Cells) != 1 || f.Note != "" {
 		t.Errorf("%d cells, note %q, want one with an explanation", len(f.Cells), f.Note)
 	}

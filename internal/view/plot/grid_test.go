@@ -106,7 +106,7 @@ func TestGridNamesASeriesOnce(t *testing.T) {
 	if err := s.Samples(b); err != nil {
 		t.Fatal(err)
 	}
-	picture := drawSVG(t, Rates, s.Flows(), Options{Grid: true, Minor: true})
+	picture := drawSVG(t, Rates, s.Flows(), Options{Grid: true})
 	if !picture.Has("pacing rate (off scale)") || picture.Has("pacing rate") {
 		t.Errorf("the legend does not name the pacing rate once: %s", picture.All())
 	}

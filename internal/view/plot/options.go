@@ -37,8 +37,6 @@ type Options struct {
 	// Grid draws several flows side by side with the same axes. Without it, several flows are drawn
 	// in one panel.
 	Grid bool
-	// Minor keeps flows of few bytes in a grid, such as the control connection of iperf3.
-	Minor bool
 	// Diagnosis is the kind of source that the samples come from, for limits of rates.
 	Diagnosis diagnose.Source
 	// LogRTT makes the axes of round-trip times logarithmic.

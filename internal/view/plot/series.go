@@ -25,12 +25,11 @@ type Series struct {
 	segments bool
 	volumes  bool                // counts the bytes of flows
 	picked   map[tcp.FlowID]bool // nil: all
-	o        Options
-	origin   bool // o.OriginNs is known
-	limit    int  // buckets of a curve at most
-	rows     int  // rows since memory was last checked
-	flows    map[tcp.FlowID]*FlowSeries
-	lost     tcp.Loss
+	extent
+	limit int // buckets of a curve at most
+	rows  int // rows since memory was last checked
+	flows map[tcp.FlowID]*FlowSeries
+	lost  tcp.Loss
 	// diagnosis is nil if no figure needs it.
 	diagnosis *diagnose.Engine
 }
@@ -38,7 +37,7 @@ type Series struct {
 // NewSeries makes a Series for figures of the given flows, of all when none is given. Of the
 // options it uses OriginNs, From and To.
 func NewSeries(kinds []Kind, flows []tcp.FlowID, o Options) *Series {
-	s := &Series{o: o, origin: o.OriginNs != 0, limit: curveLimit, flows: map[tcp.FlowID]*FlowSeries{}}
+	s := &Series{extent: extentOf(o), limit: curveLimit, flows: map[tcp.FlowID]*FlowSeries{}}
 	for _, k := range kinds {
 		d := definitions[k]
 		s.fields = append(s.fields, d.fields...)
@@ -118,9 +117,17 @@ func (s *Series) flow(id tcp.FlowID) *FlowSeries {
 	return fs
 }
 
-// bounds are the times between which samples and events are kept. A Series without an origin starts
+// extent is the time of a figure.
+type extent struct {
+	o      Options
+	origin bool // o.OriginNs is known
+}
+
+func extentOf(o Options) extent { return extent{o, o.OriginNs != 0} }
+
+// bounds are the times between which samples and events are kept. An extent without an origin starts
 // at t.
-func (s *Series) bounds(t int64) (from, to int64) {
+func (s *extent) bounds(t int64) (from, to int64) {
 	if !s.origin {
 		s.origin = true
 		s.o.OriginNs = t
@@ -155,7 +162,7 @@ func (s *Series) Samples(b *tcp.Batch) error {
 		}
 		fs.Samples++
 		if s.volumes {
-			fs.addVolume(max(0, b.Cols[tcp.AckedBytes][i]), max(0, b.Cols[tcp.ReceivedBytes][i]))
+			fs.add(b, i)
 		}
 		for j, f := range s.fields {
 			c := &fs.curves[j]

@@ -5,9 +5,68 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"strconv"
 
 	"airtide/internal/units"
 )
+
+// List prints indented JSON whose first member is a list, as its elements are found.
+type List struct {
+	indenter
+	name    string
+	Printed int
+}
+
+// NewList makes a list, the member with this name.
+func (t *Terminal) NewList(name string) *List {
+	return &List{indenter: indenter{out: bufio.NewWriterSize(t.Out, 1<<16)}, name: strconv.Quote(name)}
+}
+
+func (l *List) begin() {
+	l.out.WriteByte('{')
+	l.line(1)
+	l.out.WriteString(l.name + ": [")
+}
+
+// Add prints an element.
+func (l *List) Add(element any) error {
+	text, err := json.Marshal(element)
+	if err != nil {
+		return err
+	}
+	if l.Printed == 0 {
+		l.begin()
+	} else {
+		l.out.WriteByte(',')
+	}
+	l.Printed++
+	l.line(2)
+	if err := l.print(text, 2); err != nil {
+		return err
+	}
+	_, err = l.out.Write(nil) // reports an error of before
+	return err
+}
+
+// End prints the members behind the list, those of a struct.
+func (l *List) End(rest any) error {
+	text, err := json.Marshal(rest)
+	if err != nil {
+		return err
+	}
+	if l.Printed == 0 {
+		l.begin()
+	} else {
+		l.line(1)
+	}
+	l.out.WriteString("],")
+	l.line(1)
+	if err := l.print(text[1:], 1); err != nil {
+		return err
+	}
+	l.out.WriteByte('\n')
+	return l.out.Flush()
+}
 
 // indenter indents encoded JSON as json.Indent does, without a copy of the whole. It escapes the
 // characters that a terminal could obey.
@@ -27,11 +86,23 @@ func (i *indenter) Write(text []byte) (int, error) {
 	return len(text), i.out.Flush()
 }
 
+// indents are those of usual depths.
+const indents = "                "
+
 func (i *indenter) line(depth int) {
 	i.out.WriteByte('\n')
-	for range depth {
+	for ; depth > len(indents)/2; depth-- {
 		i.out.WriteString("  ")
 	}
+	i.out.WriteString(indents[:2*depth])
+}
+
+func structural(c byte) bool {
+	switch c {
+	case '"', ',', ':', '{', '}', '[', ']':
+		return true
+	}
+	return false
 }
 
 // print indents a value that begins at a depth.
@@ -74,8 +145,12 @@ func (i *indenter) print(text []byte, depth int) error {
 			i.line(depth)
 		case ':':
 			w.WriteString(": ")
-		default:
-			w.WriteByte(c)
+		default: // a number or a name
+			start := at
+			for at+1 < len(text) && !structural(text[at+1]) {
+				at++
+			}
+			w.Write(text[start : at+1])
 		}
 	}
 	return nil
