@@ -96,6 +96,7 @@ struct sock {
 	unsigned long sk_tsq_flags;
 	u16 sk_protocol;
 	u8 sk_shutdown;
+	u8 sk_userlocks;
 	struct socket *sk_socket;
 	struct sock_cgroup_data sk_cgrp_data;
 	struct timer_list tcp_retransmit_timer;
@@ -259,6 +260,8 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 /* include/net/sock.h */
 #define SHUTDOWN_MASK 3
+#define SOCK_SNDBUF_LOCK 1
+#define SOCK_RCVBUF_LOCK 2
 
 /* include/linux/net.h: bit of flags, while a writer waits for room in the send buffer */
 #define SOCK_NOSPACE 2

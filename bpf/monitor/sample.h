@@ -76,7 +76,7 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 {
 	struct ring_control *ring;
 	struct sample_record *s = reserve(&ring);
-	u8 flags = SAMPLE_CC;
+	u8 flags = SAMPLE_CC, locks;
 	u32 widest;
 
 	if (!s)
@@ -109,6 +109,11 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 		flags |= SAMPLE_CWND_LIMITED;
 	if (BPF_CORE_READ_BITFIELD(tp, rate_app_limited))
 		flags |= SAMPLE_APP_LIMITED;
+	locks = BPF_CORE_READ_BITFIELD(sk, sk_userlocks);
+	if (locks & SOCK_SNDBUF_LOCK)
+		flags |= SAMPLE_SEND_BUFFER_FIXED;
+	if (locks & SOCK_RCVBUF_LOCK)
+		flags |= SAMPLE_RECEIVE_BUFFER_FIXED;
 	s->flags = flags;
 
 	s->cwnd = tp->snd_cwnd;

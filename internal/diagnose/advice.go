@@ -86,9 +86,12 @@ func (p *phase) next(l Limit) string {
 		return p.nextReceiveWindow()
 	case SendBuffer:
 		flight := p.inFlight.mean() * p.mss()
-		return fmt.Sprintf("Enlarge the send buffer (SO_SNDBUF, tcp_wmem): %s in flight at %s allow %s. The "+
-			"congestion window would allow %s.", bytes(flight), milliseconds(p.rttUs), rate(flight*8/p.rtt()),
-			rate(p.windowBps()))
+		how := "Enlarge the send buffer (SO_SNDBUF, tcp_wmem)"
+		if p.flow.last.sendFixed == 1 {
+			how = "Let the program enlarge SO_SNDBUF, or leave the buffer to the kernel"
+		}
+		return fmt.Sprintf("%s: %s in flight at %s allow %s. The congestion window would allow %s.", how,
+			bytes(flight), milliseconds(p.rttUs), rate(flight*8/p.rtt()), rate(p.windowBps()))
 	case CwndBound:
 		return fmt.Sprintf("Raise the bound of the window: %.0f packets at %s allow %s, twice as many %s, until "+
 			"the path or another window limits.", p.cwnd.greatest, milliseconds(p.rttUs), rate(p.windowBps()),
@@ -155,8 +158,12 @@ func (p *phase) nextReceiveWindow() string {
 				unscaledWindow, milliseconds(rtt*1e6), rate(window*8/rtt))
 		}
 	}
-	return fmt.Sprintf("Enlarge the receiver's buffer (tcp_rmem, SO_RCVBUF): a window of %s at %s allows %s (%s "+
-		"seen); twice the window allows %s, until the path limits.", bytes(window), milliseconds(rtt*1e6),
+	how := "Enlarge the receiver's buffer (tcp_rmem, SO_RCVBUF)"
+	if p.receives() && p.flow.last.receiveFixed == 1 {
+		how = "Let the program enlarge SO_RCVBUF, or leave the buffer to the kernel (tcp_rmem)"
+	}
+	return fmt.Sprintf("%s: a window of %s at %s allows %s (%s seen); twice the window allows %s, until the path "+
+		"limits.", how, bytes(window), milliseconds(rtt*1e6),
 		rate(window*8/rtt),
 		rate(now), rate(2*window*8/rtt))
 }

@@ -87,7 +87,7 @@ func Fields() []tcp.Field {
 		tcp.CAStateField, tcp.MSSBytes, tcp.CwndLimited, tcp.SrttUs, tcp.RttUs, tcp.MinRttUs, tcp.ReceiverRttUs,
 		tcp.SendWindowBytes, tcp.ReceiveWindowBytes, tcp.AckedBytes, tcp.SentBytes, tcp.WrittenBytes,
 		tcp.ReceivedBytes, tcp.ReadBytes, tcp.SendBufferBytes, tcp.ReceiveBufferBytes, tcp.SendMemoryBytes,
-		tcp.DeviceQueueBytes, tcp.OutOfOrderPackets, tcp.DeliveredPackets, tcp.LostPackets, tcp.RetransmitsPackets,
+		tcp.DeviceQueueBytes, tcp.OutOfOrderPackets, tcp.SendBufferFixed, tcp.ReceiveBufferFixed, tcp.DeliveredPackets, tcp.LostPackets, tcp.RetransmitsPackets,
 		tcp.PacingRateBps, tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs, tcp.StateField, tcp.PeerTimestamp,
 		tcp.EchoedTimestamp, tcp.WriterBlocked, tcp.DeviceThrottled, tcp.DeviceWaitUs,
 	}
@@ -266,6 +266,7 @@ type sample struct {
 	sendWindow, receiveWindow                           int64
 	acked, sent, written, received, consumed            int64
 	sendBuffer, receiveBuffer, sendMemory, deviceQueue  int64
+	sendFixed, receiveFixed                             int64
 	outOfOrder, delivered, lost, retransmits, pacing    int64
 	busy, rwndLimited, sndbufLimited, unacked, unsent   int64
 	state, peerTime, echoedTime                         int64
@@ -297,6 +298,8 @@ func (s *sample) read(b *tcp.Batch, i int) {
 	s.received = c[tcp.ReceivedBytes][i]
 	s.consumed = c[tcp.ReadBytes][i]
 	s.sendBuffer = c[tcp.SendBufferBytes][i]
+	s.sendFixed = c[tcp.SendBufferFixed][i]
+	s.receiveFixed = c[tcp.ReceiveBufferFixed][i]
 	s.receiveBuffer = c[tcp.ReceiveBufferBytes][i]
 	s.sendMemory = c[tcp.SendMemoryBytes][i]
 	s.deviceQueue = c[tcp.DeviceQueueBytes][i]

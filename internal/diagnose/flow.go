@@ -123,6 +123,7 @@ func (f *flow) begin(s *sample) {
 			*counter = zeroed(*counter)
 		}
 		f.last.timeNs = f.firstNs
+		f.bins[0].samples = 0 // account counts it
 		f.account(&f.bins[0], s)
 		f.last = *s
 	}
@@ -398,7 +399,7 @@ func (f *flow) levels(b *bin, s *sample) {
 		b.deviceQueue.add(s.deviceQueue)
 		b.sendMemory.add(s.sendMemory)
 		f.maxCwnd = max(f.maxCwnd, s.cwnd)
-		if s.sendBuffer > 0 && 20*s.sendMemory >= 19*s.sendBuffer {
+		if s.boundsWrites() && 20*s.sendMemory >= 19*s.sendBuffer {
 			b.fullSamples++
 		}
 		if f.source != Captured && (s.ssthresh == tcp.Absent || s.cwnd < s.ssthresh) {
@@ -427,7 +428,20 @@ const unseenPackets = 200
 // unseen reports whether much was delivered since the last sample without a sample. A joined
 // acknowledgement covers up to 45 segments.
 func (f *flow) unseen(s *sample) bool {
-	return f.source == PerAck && (growth(s.delivered, f.last.delivered) > unseenPackets || f.closing())
+	return f.source == PerAck && (growth(s.delivered, f.last.delivered) > unseenPackets || f.closing() ||
+		f.finishing() && !f.waitsForWindow(s))
+}
+
+// finishing reports whether an end has sent its FIN, and this one had data outstanding.
+func (f *flow) finishing() bool {
+	state := f.last.state
+	return state != tcp.Absent && state > int64(tcp.StateSynRecv) && !f.closing()
+}
+
+// waitsForWindow reports whether data waited behind a FIN, and the congestion window was full when it
+// had gone out.
+func (f *flow) waitsForWindow(s *sample) bool {
+	return f.last.mss > 0 && f.last.unsent >= f.last.mss && s.cwndLimited == 1
 }
 
 // condition names the state of the sender before a sample.
@@ -436,6 +450,8 @@ func (f *flow) condition(s *sample) condition {
 		return condNone
 	}
 	switch {
+	case f.source == PerAck && f.finishing():
+		return condWindow
 	case s.unacked <= 0 && s.unsent <= 0:
 		return condIdle
 	case s.caState == int64(tcp.CALoss) || s.caState == int64(tcp.CARecovery):
@@ -446,8 +462,7 @@ func (f *flow) condition(s *sample) condition {
 		return capturedCondition(s)
 	case s.inFlight >= s.cwnd || s.cwndLimited == 1 && s.unsent > 0:
 		return condWindow
-	case s.unsent < s.mss && s.sendBuffer > 0 && s.sendBuffer < s.cwnd*s.mss && 10*s.sendMemory >= 6*s.sendBuffer:
-		// The kernel grows a buffer to twice the window by itself.
+	case s.unsent < s.mss && s.boundsWrites() && s.sendBuffer < s.cwnd*s.mss && 10*s.sendMemory >= 6*s.sendBuffer:
 		return condBuffer
 	case s.unsent <= 0:
 		return condEmpty
@@ -458,6 +473,11 @@ func (f *flow) condition(s *sample) condition {
 	}
 	return condPaced
 }
+
+// boundsWrites reports whether the send buffer can hold back a program for long. One that the program
+// has not set grows to twice the congestion window as soon as a write waits for it
+// (tcp_should_expand_sndbuf() in net/ipv4/tcp_input.c). Older recordings do not tell who set it.
+func (s *sample) boundsWrites() bool { return s.sendBuffer > 0 && s.sendFixed != 0 }
 
 // capturedCondition names the state of a captured sender whose peer's window has room. The sample
 // shows whether an acknowledgement released data, but no window.

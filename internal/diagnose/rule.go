@@ -196,10 +196,16 @@ func sendBuffer(p *phase) *match {
 	if share < bufferShare*p.active() || p.mostlyIdle() {
 		return nil
 	}
-	return verdict(SendBuffer, share > 0.6*p.active() && float64(p.fullSamples) > 2*fullShare*float64(p.samples)).
-		because("sndbuf_limited_us", "the send buffer was full for %s of the time", units.Percent(share)).
-		because("send_memory_bytes", "it held %s at most, and the window had room: %.0f of %.0f packets in flight",
-			bytes(float64(p.sendMemory.greatest)), p.inFlight.mean(), p.cwnd.mean())
+	m := verdict(SendBuffer, share > 0.6*p.active() && float64(p.fullSamples) > 2*fullShare*float64(p.samples))
+	if share == p.sndbuf {
+		m.because("sndbuf_limited_us", "the send buffer was full for %s of the time", units.Percent(share))
+	}
+	if p.flow.last.sendFixed == 1 {
+		m.because("send_buffer_fixed", "the program has set the buffer (SO_SNDBUF), so that the kernel does not grow it")
+	}
+	return m.
+		because("send_memory_bytes", "the send buffer held %s for %s of the time, and the window had room: %.0f of "+
+			"%.0f packets in flight", bytes(p.sendMemory.mean()), units.Percent(share), p.inFlight.mean(), p.cwnd.mean())
 }
 
 func nagle(p *phase) *match {

@@ -101,6 +101,26 @@ func TestRules(t *testing.T) {
 				})
 			})
 		}},
+		{Application, func(s *scene) { // the kernel would grow the buffer if it held the program back
+			s.set(values{tcp.SendBufferBytes: 24_000, tcp.SendMemoryBytes: 24_500, tcp.SendBufferFixed: 0})
+			s.run(length, func(int64) {
+				s.sends(2)
+				s.set(values{
+					tcp.InFlightPackets: 12, tcp.CwndLimited: 0,
+					tcp.WrittenBytes: s.row.Values[tcp.SentBytes],
+				})
+			})
+		}},
+		{SendBuffer, func(s *scene) { // and the kernel's clock stands still
+			s.set(values{tcp.SendBufferBytes: 24_000, tcp.SendMemoryBytes: 24_500, tcp.SendBufferFixed: 1})
+			s.run(length, func(int64) {
+				s.sends(2)
+				s.set(values{
+					tcp.InFlightPackets: 12, tcp.CwndLimited: 0,
+					tcp.WrittenBytes: s.row.Values[tcp.SentBytes],
+				})
+			})
+		}},
 		{Pacing, func(s *scene) {
 			s.set(values{tcp.InFlightPackets: 8, tcp.CwndLimited: 0, tcp.PacingRateBps: 2_000_000})
 			s.run(length, func(int64) { s.sends(2) })

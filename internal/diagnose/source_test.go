@@ -287,3 +287,23 @@ func TestRareReorderingIsNoLimit(t *testing.T) {
 		}
 	}
 }
+
+// Behind its FIN a connection has no samples. Data that waited then is no slow program's.
+func TestATransferBehindItsFINIsInSlowStart(t *testing.T) {
+	s := newScene(t, Options{})
+	const all = 60 * segment
+	s.set(values{
+		tcp.StateField: int64(tcp.StateFinWait1), tcp.SsthreshPackets: tcp.Absent, tcp.CwndPackets: 10,
+		tcp.InFlightPackets: 4, tcp.SentBytes: 10 * segment, tcp.CwndLimited: 0,
+	})
+	s.run(10*ms, nil)
+	s.now += 160 * ms
+	s.set(values{
+		tcp.AckedBytes: all, tcp.SentBytes: all, tcp.CwndPackets: 56, tcp.InFlightPackets: 0, tcp.CwndLimited: 1,
+		tcp.BusyUs: 160_000, tcp.DeliveredPackets: 60,
+	})
+	s.run(10*ms, nil)
+	if got := s.only(); got.Limit != SlowStart {
+		t.Errorf("the limit is %s: %v", got.Limit, got.Evidence)
+	}
+}

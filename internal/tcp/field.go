@@ -53,6 +53,8 @@ const (
 	ReceiveMemoryBytes
 	ForwardMemoryBytes
 	OutOfOrderPackets
+	SendBufferFixed
+	ReceiveBufferFixed
 
 	// Delivery.
 	DeliveredPackets
@@ -314,6 +316,15 @@ var fieldTable = [NumFields]FieldInfo{
 	ForwardMemoryBytes: {
 		"forward_memory_bytes", "bytes", Gauge, "memory reserved for the socket and not used yet",
 		"sock.sk_forward_alloc",
+	},
+	SendBufferFixed: {
+		"send_buffer_fixed", "", Flag, "the program has set the send buffer (SO_SNDBUF): the kernel does not grow it",
+		"sock.sk_userlocks, SOCK_SNDBUF_LOCK",
+	},
+	ReceiveBufferFixed: {
+		"receive_buffer_fixed", "", Flag,
+		"the program has set the receive buffer (SO_RCVBUF): the kernel does not grow it",
+		"sock.sk_userlocks, SOCK_RCVBUF_LOCK",
 	},
 	OutOfOrderPackets: {
 		"out_of_order_packets", "packets", Counter, "segments received out of order", "tcp_sock.rcv_ooopack",

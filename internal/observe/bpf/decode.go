@@ -27,6 +27,8 @@ const (
 	withPacket       = uint8(monitorMonSampleFlagsSAMPLE_PACKET)
 	withCwndLimit    = uint8(monitorMonSampleFlagsSAMPLE_CWND_LIMITED)
 	withAppLimit     = uint8(monitorMonSampleFlagsSAMPLE_APP_LIMITED)
+	sendBufferFixed  = uint8(monitorMonSampleFlagsSAMPLE_SEND_BUFFER_FIXED)
+	ownBufferFixed   = uint8(monitorMonSampleFlagsSAMPLE_RECEIVE_BUFFER_FIXED)
 	chronoBusy       = 1 // enum tcp_chrono in include/linux/tcp.h
 	chronoRwnd       = 2
 	chronoSndbuf     = 3
@@ -254,6 +256,8 @@ func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b
 	c[tcp.ReceiveMemoryBytes][i] = int64(s.RmemAlloc)
 	c[tcp.ForwardMemoryBytes][i] = int64(int32(s.ForwardAlloc))
 	c[tcp.OutOfOrderPackets][i] = int64(s.OutOfOrder)
+	c[tcp.SendBufferFixed][i] = flag(s.Flags&sendBufferFixed != 0)
+	c[tcp.ReceiveBufferFixed][i] = flag(s.Flags&ownBufferFixed != 0)
 
 	c[tcp.DeliveredPackets][i] = int64(s.Delivered)
 	c[tcp.DeliveredCEPackets][i] = int64(s.DeliveredCe)

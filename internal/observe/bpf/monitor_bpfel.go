@@ -246,10 +246,12 @@ const (
 type monitorMonSampleFlags uint32
 
 const (
-	monitorMonSampleFlagsSAMPLE_PACKET       monitorMonSampleFlags = 1
-	monitorMonSampleFlagsSAMPLE_CC           monitorMonSampleFlags = 2
-	monitorMonSampleFlagsSAMPLE_CWND_LIMITED monitorMonSampleFlags = 4
-	monitorMonSampleFlagsSAMPLE_APP_LIMITED  monitorMonSampleFlags = 8
+	monitorMonSampleFlagsSAMPLE_PACKET               monitorMonSampleFlags = 1
+	monitorMonSampleFlagsSAMPLE_CC                   monitorMonSampleFlags = 2
+	monitorMonSampleFlagsSAMPLE_CWND_LIMITED         monitorMonSampleFlags = 4
+	monitorMonSampleFlagsSAMPLE_APP_LIMITED          monitorMonSampleFlags = 8
+	monitorMonSampleFlagsSAMPLE_SEND_BUFFER_FIXED    monitorMonSampleFlags = 16
+	monitorMonSampleFlagsSAMPLE_RECEIVE_BUFFER_FIXED monitorMonSampleFlags = 32
 )
 
 type monitorMonWithParts uint32
