@@ -108,6 +108,16 @@ func (w *way) queueUs() int64 {
 	return (sorted[len(sorted)/2] - sorted[len(sorted)/20]) / 1000
 }
 
+// usualGapNs is the median time between points.
+func usualGapNs(points []trackPoint) int64 {
+	gaps := make([]int64, 0, len(points))
+	for i := range points[1:] {
+		gaps = append(gaps, points[i+1].timeNs-points[i].timeNs)
+	}
+	slices.Sort(gaps)
+	return gaps[len(gaps)/2]
+}
+
 // leastMatches is the number of bytes' places that both ways need.
 const leastMatches = 8
 
@@ -143,6 +153,10 @@ func delaysBetween(sender, receiver []trackPoint) (d Delays, ok bool) {
 	}
 	at = 0
 	last = math.MinInt64
+	near := int64(math.MaxInt64)
+	if len(receiver) > leastMatches {
+		near = 2 * usualGapNs(receiver)
+	}
 	for _, s := range sender {
 		if s.acked == tcp.Absent || s.acked <= last {
 			continue
@@ -155,8 +169,11 @@ func delaysBetween(sender, receiver []trackPoint) (d Delays, ok bool) {
 		if at == len(receiver) {
 			break
 		}
-		if s.acked > receiver[at].jumped {
-			acks.add(s.ackedNs, s.ackedNs-receiver[at].receivedNs)
+		// Behind points that are left out, the time of a later byte says little.
+		p := &receiver[at]
+		exact := p.received <= s.acked || at > 0 && p.receivedNs-receiver[at-1].timeNs <= near
+		if s.acked > p.jumped && exact {
+			acks.add(s.ackedNs, s.ackedNs-p.receivedNs)
 		}
 	}
 	d.Matches = min(len(data.timesNs), len(acks.timesNs))

@@ -312,3 +312,33 @@ func TestTheTimeBehindAFinContinues(t *testing.T) {
 		}
 	}
 }
+
+// Tracks leave points out. In a slow part of the transfer those that are left stand far apart, and
+// must not make an acknowledgement come before its data.
+func TestPointsThatAreLeftOutMoveNoClock(t *testing.T) {
+	const way = 24 * ms
+	var times []int64
+	now := t0
+	for i := range 15_000 {
+		now += ms / 2
+		if i > 12_000 {
+			now += 4 * ms
+		}
+		times = append(times, now)
+	}
+	var sender, receiver track
+	// The sender has a sample at each acknowledgement, behind which the next segment leaves.
+	const window, size = 100, 1500
+	for i, at := range times {
+		acked := int64(i) * size
+		sender.add(trackPoint{timeNs: at + 2*way, sent: acked + window*size, acked: acked + size}, 0)
+		for part := int64(1); part <= 3; part++ { // three packets, so that other points are left
+			receiver.add(trackPoint{timeNs: at + way, received: acked + part*size/3}, size/3)
+		}
+	}
+	d, ok := delaysBetween(sender.Values, receiver.Values)
+	if !ok || max(d.OffsetNs, -d.OffsetNs) > 5*ms || d.ErrorNs < way-5*ms {
+		t.Errorf("the offset is %v, at most %v wrong, want 0 and %v", time.Duration(d.OffsetNs),
+			time.Duration(d.ErrorNs), time.Duration(way))
+	}
+}
