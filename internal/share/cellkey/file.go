@@ -87,7 +87,10 @@ func create(path string, k Key) error {
 	if err != nil {
 		return bare(err)
 	}
-	_, err = f.WriteString(k.Text() + "\n")
+	err = f.Chmod(0o600) // a umask such as 0777 took more
+	if err == nil {
+		_, err = f.WriteString(k.Text() + "\n")
+	}
 	if err == nil {
 		err = f.Sync()
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"airtide/internal/share/cellkey"
 )
 
@@ -151,6 +153,22 @@ func TestDerivationAgreesWithTheReference(t *testing.T) {
 	}
 	if k.Text() != knownText {
 		t.Errorf("text %s", k.Text())
+	}
+}
+
+func TestAKeyIsItsOwnersAloneWhateverTheUmask(t *testing.T) {
+	defer unix.Umask(unix.Umask(0))
+	for _, mask := range []int{0, 0o077, 0o777} {
+		path := filepath.Join(t.TempDir(), "cell.key")
+		unix.Umask(mask)
+		err := cellkey.Create(path, cellkey.New())
+		unix.Umask(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("with umask %04o the mode is %v, %v", mask, info.Mode(), err)
+		}
 	}
 }
 
