@@ -3,6 +3,7 @@
 package bpf
 
 import (
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +96,32 @@ func TestAChangeOfCongestionControlIsSeen(t *testing.T) {
 			if before := s.TimeNs < changes[0].TimeNs; cubic != before || bbr == before {
 				t.Fatalf("%d ns after the change: cubic's state there %t, bbr's %t", s.TimeNs-changes[0].TimeNs, cubic,
 					bbr)
+			}
+		}
+	})
+}
+
+// A buffer that a program has set is told apart from one that the kernel grows.
+func TestBuffersThatProgramsSetAreTold(t *testing.T) {
+	n := newNetwork(t, 0)
+	obs := observeNetwork(t, n, Options{})
+	client, server := n.Connect(testnet.Dial{})
+	send(t, client, server, 50*mss)
+	quiet(t, client)
+	testnet.SetOption(t, client, unix.SOL_SOCKET, unix.SO_SNDBUF, 100_000)
+	testnet.SetOption(t, server, unix.SOL_SOCKET, unix.SO_RCVBUF, 100_000)
+	send(t, client, server, 50*mss)
+	quiet(t, client)
+	obs.check(func(t *testing.T, r *recording) {
+		for of, fields := range map[*net.TCPConn][2]tcp.Field{
+			client: {tcp.SendBufferFixed, tcp.ReceiveBufferFixed}, server: {tcp.ReceiveBufferFixed, tcp.SendBufferFixed},
+		} {
+			rows := r.packets(r.flow(t, of).ID)
+			first := rows[0].Values
+			last := rows[len(rows)-1].Values
+			if first[fields[0]] != 0 || last[fields[0]] != 1 || last[fields[1]] != 0 {
+				t.Errorf("%s is %d and then %d, %s %d", fields[0], first[fields[0]], last[fields[0]], fields[1],
+					last[fields[1]])
 			}
 		}
 	})
