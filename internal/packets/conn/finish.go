@@ -69,7 +69,6 @@ func (c *connection) finish(step *Step) *Connection {
 	}
 	c.describeHandshake()
 	c.describeEnd()
-	c.locateLocal()
 	c.SetResent()
 	return &c.Connection
 }

@@ -42,7 +42,7 @@ const localNs = 500_000
 // answers come at once. In a network so fast that both ends answer at once, it is the end whose
 // packets no router has passed on, if those of the other end came by one.
 func (c *connection) locate() {
-	if c.rttNs == 0 {
+	if c.rttNs == 0 || c.Near == nearBoth {
 		return
 	}
 	c.HandshakeUs = float64(c.rttNs) / 1000
@@ -85,6 +85,9 @@ func (c *Connection) AtSender(client bool) bool {
 
 // Between reports whether the capture was taken between the ends, as on an access point.
 func (c *Connection) Between() bool { return c.Near == nearNone }
+
+// OnOneHost reports whether both ends are on the host of the capture.
+func (c *Connection) OnOneHost() bool { return c.Near == nearBoth }
 
 // SetResent fills in the segments that were sent again. Only the sender's side shows them: nothing
 // can be out of order where it leaves the sender. Elsewhere a late segment may be either.

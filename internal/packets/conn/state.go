@@ -102,6 +102,7 @@ func (c *connection) begin() {
 	for i := range c.sides {
 		c.sides[i].shift = unknownShift
 	}
+	c.locateLocal()
 }
 
 func less(a, b uint32) bool { return int32(a-b) < 0 }

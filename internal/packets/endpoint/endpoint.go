@@ -207,13 +207,13 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 }
 
 // seesReleases reports whether a segment that an ACK released passes the capture right behind it: at
-// its sender, and in a network so fast that the place between the ends does not matter.
+// its sender, between ends on one host, and in a network so fast that the place does not matter.
 func seesReleases(c *conn.Connection, client bool) bool {
 	answerUs := c.ServerSideUs
 	if client {
 		answerUs = c.ClientSideUs
 	}
-	return c.AtSender(client) || c.Between() && answerUs < releaseUs
+	return c.AtSender(client) || c.OnOneHost() || c.HandshakeUs > 0 && answerUs < releaseUs
 }
 
 // resend takes a segment that was sent again.

@@ -45,7 +45,7 @@ func percent(part, of int) string {
 
 // fresh reports whether a seed was looked at once, with the present rules. The first fresh seed
 // rises with each change of a rule.
-func fresh(seed uint64) bool { return seed >= 32 }
+func fresh(seed uint64) bool { return seed >= 44 }
 
 // known reports whether the rules were made with a seed in view.
 func known(seed uint64) bool { return !fresh(seed) }
