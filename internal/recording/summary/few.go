@@ -6,8 +6,8 @@ import (
 	"airtide/internal/stats"
 )
 
-// maxFew is the length in bytes up to which a flow keeps its samples as they are. Sketches and rings
-// of bins take as much, and a server has many flows with few samples.
+// maxFew is the length in bytes up to which a flow keeps its samples as they are. Sketches and
+// rings of bins take as much, and a server has many flows with few samples.
 const maxFew = 2048
 
 // measures are the values of a flow's samples that need more memory than a number.

@@ -125,8 +125,8 @@ type extent struct {
 
 func extentOf(o Options) extent { return extent{o, o.OriginNs != 0} }
 
-// bounds are the times between which samples and events are kept. An extent without an origin starts
-// at t.
+// bounds are the times between which samples and events are kept. An extent without an origin
+// starts at t.
 func (s *extent) bounds(t int64) (from, to int64) {
 	if !s.origin {
 		s.origin = true
