@@ -61,8 +61,8 @@ func isCapture(path string) bool {
 // maxFlows is the number of flows of a recording that a verb reads. They take up to 1 GB.
 const maxFlows = 1 << 20
 
-// smallMemory is the memory in bytes at which the collector works harder for small files. More stays
-// possible.
+// smallMemory is the memory in bytes at which the collector works harder for small files. More
+// stays possible.
 const smallMemory = 150 << 20
 
 // limitMemory makes the collector work harder, because a recording may have many flows: a hostile
