@@ -87,9 +87,10 @@ func Fields() []tcp.Field {
 		tcp.CAStateField, tcp.MSSBytes, tcp.CwndLimited, tcp.SrttUs, tcp.RttUs, tcp.MinRttUs, tcp.ReceiverRttUs,
 		tcp.SendWindowBytes, tcp.ReceiveWindowBytes, tcp.AckedBytes, tcp.SentBytes, tcp.WrittenBytes,
 		tcp.ReceivedBytes, tcp.ReadBytes, tcp.SendBufferBytes, tcp.ReceiveBufferBytes, tcp.SendMemoryBytes,
-		tcp.DeviceQueueBytes, tcp.OutOfOrderPackets, tcp.SendBufferFixed, tcp.ReceiveBufferFixed, tcp.DeliveredPackets, tcp.LostPackets, tcp.RetransmitsPackets,
-		tcp.PacingRateBps, tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs, tcp.StateField, tcp.PeerTimestamp,
-		tcp.EchoedTimestamp, tcp.WriterBlocked, tcp.DeviceThrottled, tcp.DeviceWaitUs,
+		tcp.DeviceQueueBytes, tcp.OutOfOrderPackets, tcp.SendBufferFixed, tcp.ReceiveBufferFixed,
+		tcp.DeliveredPackets, tcp.LostPackets, tcp.RetransmitsPackets, tcp.PacingRateBps, tcp.BusyUs,
+		tcp.RwndLimitedUs, tcp.SndbufLimitedUs, tcp.StateField, tcp.PeerTimestamp, tcp.EchoedTimestamp,
+		tcp.WriterBlocked, tcp.DeviceThrottled, tcp.DeviceWaitUs,
 	}
 }
 

@@ -438,8 +438,8 @@ func (f *flow) finishing() bool {
 	return state != tcp.Absent && state > int64(tcp.StateSynRecv) && !f.closing()
 }
 
-// waitsForWindow reports whether data waited behind a FIN, and the congestion window was full when it
-// had gone out.
+// waitsForWindow reports whether data waited behind a FIN, and the congestion window was full when
+// it had gone out.
 func (f *flow) waitsForWindow(s *sample) bool {
 	return f.last.mss > 0 && f.last.unsent >= f.last.mss && s.cwndLimited == 1
 }
@@ -474,8 +474,8 @@ func (f *flow) condition(s *sample) condition {
 	return condPaced
 }
 
-// boundsWrites reports whether the send buffer can hold back a program for long. One that the program
-// has not set grows to twice the congestion window as soon as a write waits for it
+// boundsWrites reports whether the send buffer can hold back a program for long. One that the
+// program has not set grows to twice the congestion window as soon as a write waits for it
 // (tcp_should_expand_sndbuf() in net/ipv4/tcp_input.c). Older recordings do not tell who set it.
 func (s *sample) boundsWrites() bool { return s.sendBuffer > 0 && s.sendFixed != 0 }
 

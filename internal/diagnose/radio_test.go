@@ -225,8 +225,8 @@ func TestTCPAndTheRadioAreCompared(t *testing.T) {
 	}
 }
 
-// A connection by another interface says nothing of the radio. Nor does one from the same address in
-// another network namespace, which has the same names.
+// A connection by another interface says nothing of the radio. Nor does one from the same address
+// in another network namespace, which has the same names.
 func TestOtherInterfacesAreNotJoined(t *testing.T) {
 	for name, c := range map[string]struct {
 		local        string

@@ -201,11 +201,12 @@ func sendBuffer(p *phase) *match {
 		m.because("sndbuf_limited_us", "the send buffer was full for %s of the time", units.Percent(share))
 	}
 	if p.flow.last.sendFixed == 1 {
-		m.because("send_buffer_fixed", "the program has set the buffer (SO_SNDBUF), so that the kernel does not grow it")
+		m.because("send_buffer_fixed", "the program has set the buffer (SO_SNDBUF): the kernel does not grow it")
 	}
 	return m.
 		because("send_memory_bytes", "the send buffer held %s for %s of the time, and the window had room: %.0f of "+
-			"%.0f packets in flight", bytes(p.sendMemory.mean()), units.Percent(share), p.inFlight.mean(), p.cwnd.mean())
+			"%.0f packets in flight", bytes(p.sendMemory.mean()), units.Percent(share), p.inFlight.mean(),
+			p.cwnd.mean())
 }
 
 func nagle(p *phase) *match {
@@ -527,8 +528,8 @@ func capturedReader(p *phase) *match {
 			bytes(float64(p.receiveWindow.greatest)))
 }
 
-// unread is the part of the samples in which data waited to be read, and the part of the window that
-// it took on average.
+// unread is the part of the samples in which data waited to be read, and the part of the window
+// that it took on average.
 func (p *phase) unread() (samples, window float64) {
 	queued := p.receiveQueued.mean()
 	return float64(p.queuedSamples) / math.Max(1, float64(p.receiveQueued.count)),

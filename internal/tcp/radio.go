@@ -205,7 +205,8 @@ type Radio struct {
 	Kind   RadioKind `json:"kind"`
 	// Interface is the name of the interface.
 	Interface string `json:"interface"`
-	// NetNS is the inode number of the interface's network namespace, as in Flow; 0 if it is unknown.
+	// NetNS is the inode number of the interface's network namespace, as in Flow; 0 if it is
+	// unknown.
 	NetNS uint32 `json:"netns,omitempty"`
 	// Station is the address of the other end, "" if the record is about no link.
 	Station string `json:"station,omitempty"`
@@ -237,8 +238,9 @@ func (r *Radio) Growth(since *Radio, f RadioField) int64 {
 	return max(0, r.Values[f]-since.Values[f])
 }
 
-// ChannelGrowth is the growth of the time on a channel and of its busy part since an earlier record.
-// ok is false if that record is of no channel or of another one, or if the driver tells no busy time.
+// ChannelGrowth is the growth of the time on a channel and of its busy part since an earlier
+// record. ok is false if that record is of no channel or of another one, or if the driver tells no
+// busy time.
 func (r *Radio) ChannelGrowth(since *Radio) (timeMs, busyMs int64, ok bool) {
 	same := since.Kind == RadioChannel && since.Values[RadioFrequencyMHz] == r.Values[RadioFrequencyMHz]
 	if !same || !r.Has(RadioBusyMs) {

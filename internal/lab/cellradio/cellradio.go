@@ -164,8 +164,8 @@ func (r *recorder) records(report *live.Report, now int64, survey bool) (all []t
 	return all
 }
 
-// netns is the network namespace of a terminal; 0 for an interface outside, whose namespace the cell
-// does not tell.
+// netns is the network namespace of a terminal; 0 for an interface outside, whose namespace the
+// cell does not tell.
 func (r *recorder) netns(h cell.Host) uint32 {
 	if h.Namespace == "" {
 		return 0

@@ -114,7 +114,8 @@ func TestBuffersThatProgramsSetAreTold(t *testing.T) {
 	quiet(t, client)
 	obs.check(func(t *testing.T, r *recording) {
 		for of, fields := range map[*net.TCPConn][2]tcp.Field{
-			client: {tcp.SendBufferFixed, tcp.ReceiveBufferFixed}, server: {tcp.ReceiveBufferFixed, tcp.SendBufferFixed},
+			client: {tcp.SendBufferFixed, tcp.ReceiveBufferFixed},
+			server: {tcp.ReceiveBufferFixed, tcp.SendBufferFixed},
 		} {
 			rows := r.packets(r.flow(t, of).ID)
 			first := rows[0].Values

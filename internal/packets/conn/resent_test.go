@@ -95,8 +95,8 @@ func TestLateSegmentsAtTheSenderWereSentAgain(t *testing.T) {
 	}
 }
 
-// Where both ends answer at once, packets that no router has passed on tell the end. A bridge, such as
-// an access point, passes them on unchanged, and the radio takes its time.
+// Where both ends answer at once, packets that no router has passed on tell the end. A bridge, such
+// as an access point, passes them on unchanged, and the radio takes its time.
 func TestHopLimitsTellTheEndInFastNetworks(t *testing.T) {
 	client := netip.MustParseAddrPort("192.0.2.1:40000")
 	server := netip.MustParseAddrPort("198.51.100.9:80")
@@ -105,8 +105,12 @@ func TestHopLimitsTellTheEndInFastNetworks(t *testing.T) {
 		answersUs              int64
 		near                   string
 	}{
-		{64, 63, 30, "client"}, {127, 128, 30, "server"}, {255, 62, 30, "client"},
-		{64, 64, 30, "between"}, {62, 61, 30, "between"}, {64, 60, 3000, "between"},
+		{64, 63, 30, "client"},
+		{127, 128, 30, "server"},
+		{255, 62, 30, "client"},
+		{64, 64, 30, "between"},
+		{62, 61, 30, "between"},
+		{64, 60, 3000, "between"},
 	} {
 		packets := &capture.Source{}
 		add := func(us int64, s capture.TCP) { packets.Add(1e18+us*1000, s.IP()) }

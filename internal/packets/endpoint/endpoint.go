@@ -184,7 +184,8 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 	if payload == 0 {
 		return nil
 	}
-	if e.waits && seesReleases(c, step.Client) && now-e.waiting.TimeNs <= clockedNs && e.waiting.Values[tcp.SegmentBytes] == 0 {
+	clocked := now-e.waiting.TimeNs <= clockedNs && e.waiting.Values[tcp.SegmentBytes] == 0
+	if e.waits && clocked && seesReleases(c, step.Client) {
 		e.waiting.Values[tcp.WrittenBytes] = e.waiting.Values[tcp.SentBytes] + payload
 		e.waiting.Values[tcp.CwndLimited] = 1
 	}
@@ -206,8 +207,8 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 	return nil
 }
 
-// seesReleases reports whether a segment that an ACK released passes the capture right behind it: at
-// its sender, between ends on one host, and in a network so fast that the place does not matter.
+// seesReleases reports whether a segment that an ACK released passes the capture right behind it:
+// at its sender, between ends on one host, and in a network so fast that the place does not matter.
 func seesReleases(c *conn.Connection, client bool) bool {
 	answerUs := c.ServerSideUs
 	if client {

@@ -63,8 +63,8 @@ func lossy(t *testing.T) (*read.Reader, *checked) {
 	}
 }
 
-// fastPath is a capture between 192.0.2.1 and a host that both answer within 30 µs. each makes the segments of a
-// turn, which lasts 20 ms: data of the client, and the server's ACK with its window.
+// fastPath is a capture between 192.0.2.1 and a host that both answer within 30 µs. each makes the
+// segments of a turn, which lasts 20 ms: data of the client, and the server's ACK with its window.
 func fastPath(
 	host string, each func(data func(us int64, bytes int), ack func(us int64, window uint16)),
 ) *capture.Source {

@@ -12,7 +12,8 @@ import (
 // fullRecord is a record with a value in each field: its number and 100.
 func fullRecord() *tcp.Radio {
 	r := &tcp.Radio{
-		TimeNs: testStartNs, Kind: tcp.RadioStation, Interface: "wlan0", Station: "02:00:00:00:00:01", SSID: "a,b", NetNS: 77,
+		TimeNs: testStartNs, Kind: tcp.RadioStation, Interface: "wlan0", Station: "02:00:00:00:00:01", SSID: "a,b",
+		NetNS:     77,
 		Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")},
 	}
 	for _, f := range tcp.RadioFields() {
@@ -72,7 +73,9 @@ func TestEachValueOfTheRadioHasAColumn(t *testing.T) {
 
 func TestTheRadioInJSONLines(t *testing.T) {
 	text := exported(t, JSONLines, fullRecord())
-	for _, want := range []string{`"type":"radio"`, `"netns":77`, `"kind":"station"`, `"tx_retries":107`, `"ssid":"a,b"`} {
+	for _, want := range []string{
+		`"type":"radio"`, `"netns":77`, `"kind":"station"`, `"tx_retries":107`, `"ssid":"a,b"`,
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %s in %s", want, text)
 		}

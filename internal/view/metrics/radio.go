@@ -16,7 +16,8 @@ var (
 		Labels: []string{"interface", "netns", "network.io.direction"},
 	}
 	radioSignal = &metrics.Metric{
-		Name: "airtide.radio.signal_dbm", Unit: "dBm", Help: "Signal of the last frame.", Labels: []string{"interface", "netns"},
+		Name: "airtide.radio.signal_dbm", Unit: "dBm", Help: "Signal of the last frame.",
+		Labels: []string{"interface", "netns"},
 	}
 	radioPackets = &metrics.Metric{
 		Name: "airtide.radio.packets", Unit: "{packet}",

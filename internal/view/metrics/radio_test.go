@@ -78,8 +78,9 @@ func TestRadiosAreBounded(t *testing.T) {
 	for i := range 3 * maxStations {
 		tell(t, o, record(tcp.RadioStation, fmt.Sprint(i), nil))
 	}
-	if len(o.radios) != maxRadios || len(o.radios[tcp.RadioID{NetNS: 7, Interface: "wlan0"}].stations) > maxStations {
-		t.Errorf("%d radios, %d stations", len(o.radios), len(o.radios[tcp.RadioID{NetNS: 7, Interface: "wlan0"}].stations))
+	wlan0 := o.radios[tcp.RadioID{NetNS: 7, Interface: "wlan0"}]
+	if len(o.radios) != maxRadios || len(wlan0.stations) > maxStations {
+		t.Errorf("%d radios, %d stations", len(o.radios), len(wlan0.stations))
 	}
 	var events int
 	points, _, err := o.gather(t.Context())

@@ -30,7 +30,7 @@ func VolumeFields() []tcp.Field { return []tcp.Field{tcp.AckedBytes, tcp.Receive
 
 // Flow implements tcp.Sink.
 func (v *Volumes) Flow(f *tcp.Flow) error {
-	v.flows[f.ID] = v.flows[f.ID]
+	v.know(f.ID)
 	return nil
 }
 
@@ -48,8 +48,15 @@ func (v *Volumes) Samples(b *tcp.Batch) error {
 
 // Event implements tcp.Sink.
 func (v *Volumes) Event(e *tcp.Event) error {
-	v.flows[e.Flow] = v.flows[e.Flow]
+	v.know(e.Flow)
 	return nil
+}
+
+// know makes a flow count that has moved nothing so far.
+func (v *Volumes) know(id tcp.FlowID) {
+	if _, known := v.flows[id]; !known {
+		v.flows[id] = moved{}
+	}
 }
 
 // Major returns the flows without those of few bytes, and a word about these. There must be few
