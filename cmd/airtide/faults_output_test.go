@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -95,11 +96,25 @@ type checkedOutput struct {
 func (o *checkedOutput) Write(p []byte) (int, error) {
 	o.bytes += int64(len(p))
 	o.begin = append(o.begin, p[:min(len(p), max(0, 4096-len(o.begin)))]...)
-	at := bytes.IndexFunc(p, func(r rune) bool {
-		return r != '\n' && r != '\t' && (unicode.IsControl(r) || r == '\u202e')
-	})
-	if at >= 0 && o.control == "" {
+	if at := controlIn(p); at >= 0 && o.control == "" {
 		o.control = fmt.Sprintf("%q", p[max(0, at-60):min(len(p), at+60)])
 	}
 	return len(p), nil
+}
+
+// controlIn is the place of the first control character, below 0 without one. Most bytes of an output
+// are ASCII, which needs no decoding.
+func controlIn(p []byte) int {
+	for i := 0; i < len(p); {
+		if c := p[i]; c >= ' ' && c < 0x7f || c == '\n' || c == '\t' {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(p[i:])
+		if unicode.IsControl(r) || r == '\u202e' {
+			return i
+		}
+		i += n
+	}
+	return -1
 }
