@@ -3,7 +3,6 @@ package capture
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"io"
 	"net/netip"
@@ -50,7 +49,6 @@ type TCP struct {
 	Window   uint16
 	Options  []byte // padded to four bytes
 	Payload  int    // bytes of zeros
-	Hops     uint8  // hop limit; 0 for 64
 }
 
 // Segment is the TCP header with its payload.
@@ -93,7 +91,7 @@ func (t TCP) fragment(body []byte, field uint16) []byte {
 		b := make([]byte, 40, 40+len(body))
 		b[0] = 0x60
 		b[6] = 6
-		b[7] = cmp.Or(t.Hops, 64)
+		b[7] = 64
 		binary.BigEndian.PutUint16(b[4:], uint16(len(body)))
 		copy(b[8:], from.AsSlice())
 		copy(b[24:], to.AsSlice())
@@ -101,7 +99,7 @@ func (t TCP) fragment(body []byte, field uint16) []byte {
 	}
 	b := make([]byte, 20, 20+len(body))
 	b[0] = 0x45
-	b[8] = cmp.Or(t.Hops, 64)
+	b[8] = 64
 	b[9] = 6
 	binary.BigEndian.PutUint16(b[2:], uint16(20+len(body)))
 	binary.BigEndian.PutUint16(b[4:], 77)

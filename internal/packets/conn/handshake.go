@@ -28,7 +28,6 @@ func (c *connection) handshake(s *decode.Segment, sender, receiver *side, from i
 	settled := from == 0 && server.syn || c.ackedNs > 0
 	if from == 0 && c.ackedNs == 0 || !sender.syn {
 		sender.synNs = s.TimeNs
-		sender.hops = s.Hops
 	}
 	if offer := offerOf(s); sender.Offer == nil || !settled && offer.MissingBytes <= sender.Offer.MissingBytes {
 		sender.Offer = offer

@@ -35,38 +35,28 @@ func (d *side) countSegments(payload uint32, receiver *side, step *Step) {
 	}
 }
 
-// localNs is the greatest time in which a host answers by itself.
-const localNs = 500_000
-
 // locate finds the end that the capture was taken at, once the handshake is complete: there the
-// answers come at once. In a network so fast that both ends answer at once, it is the end whose
-// packets no router has passed on, if those of the other end came by one.
+// answers come at once.
 func (c *connection) locate() {
-	if c.rttNs == 0 || c.Near == nearBoth {
+	if c.rttNs == 0 {
 		return
 	}
 	c.HandshakeUs = float64(c.rttNs) / 1000
+	if c.Near == nearBoth {
+		return
+	}
 	toServer := c.synAckNs - c.sides[0].synNs
 	toClient := c.ackedNs - c.synAckNs
-	client, server := passedOn(c.sides[0].hops), passedOn(c.sides[1].hops)
 	switch {
 	case toServer < 0 || toClient < 0:
 	case toServer > 4*toClient:
 		c.Near = nearClient
 	case toClient > 4*toServer:
 		c.Near = nearServer
-	case server && !client && toClient < localNs:
-		c.Near = nearClient
-	case client && !server && toServer < localNs:
-		c.Near = nearServer
 	default:
 		c.Near = nearNone
 	}
 }
-
-// passedOn reports whether a router has passed a packet on: its hop limit is none with which hosts
-// begin.
-func passedOn(hops uint8) bool { return hops != 64 && hops != 128 && hops != 255 }
 
 // locateLocal finds connections of a host with itself, whatever was captured of them. A queueing
 // discipline loses and reorders packets before they are captured, so not even there a late segment

@@ -95,45 +95,6 @@ func TestLateSegmentsAtTheSenderWereSentAgain(t *testing.T) {
 	}
 }
 
-// Where both ends answer at once, packets that no router has passed on tell the end. A bridge, such
-// as an access point, passes them on unchanged, and the radio takes its time.
-func TestHopLimitsTellTheEndInFastNetworks(t *testing.T) {
-	client := netip.MustParseAddrPort("192.0.2.1:40000")
-	server := netip.MustParseAddrPort("198.51.100.9:80")
-	for _, c := range []struct {
-		clientHops, serverHops uint8
-		answersUs              int64
-		near                   string
-	}{
-		{64, 63, 30, "client"},
-		{127, 128, 30, "server"},
-		{255, 62, 30, "client"},
-		{64, 64, 30, "between"},
-		{62, 61, 30, "between"},
-		{64, 60, 3000, "between"},
-	} {
-		packets := &capture.Source{}
-		add := func(us int64, s capture.TCP) { packets.Add(1e18+us*1000, s.IP()) }
-		up := capture.TCP{From: client, To: server, Seq: 100, Flags: decode.SYN, Window: 500, Hops: c.clientHops}
-		add(0, up)
-		add(2*c.answersUs, capture.TCP{
-			From: server, To: client, Seq: 900, Ack: 101, Flags: decode.SYN | decode.ACK, Window: 500,
-			Hops: c.serverHops,
-		})
-		up.Seq = 101
-		up.Ack = 901
-		up.Flags = decode.ACK
-		add(3*c.answersUs, up)
-		near := "none"
-		_, err := conn.Run(t.Context(), packets, conn.Options{
-			Done: func(x *conn.Connection) error { near = x.Near; return nil },
-		})
-		if err != nil || near != c.near {
-			t.Errorf("%+v: near %q, %v", c, near, err)
-		}
-	}
-}
-
 // A connection of a host with itself says so, also without its handshake.
 func TestConnectionsOfOneHostAreKnownByTheirAddresses(t *testing.T) {
 	for _, c := range []struct{ client, server, near string }{

@@ -73,7 +73,6 @@ type side struct {
 	takenNs int64 // time of the last segment with so many tunnels
 
 	synNs           int64
-	hops            uint8  // of its SYN or SYN-ACK
 	synBytes        uint32 // data of the SYN
 	synAck          bool   // its SYN was a SYN-ACK
 	syn, fin, reset bool

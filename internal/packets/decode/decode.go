@@ -49,7 +49,6 @@ type Segment struct {
 	From   uint8 // end of Key that sent it
 	Flags  uint8
 	Window uint16 // value in the header, not scaled
-	Hops   uint8  // the time to live or hop limit of the innermost IP header
 	Seq    uint32
 	Ack    uint32
 	// Payload is the number of bytes of data on the wire; PacketBytes that of the whole packet.

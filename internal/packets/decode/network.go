@@ -41,7 +41,6 @@ func (d *Decoder) ipv4(b []byte, rest int, s *Segment) bool {
 	copy(a.source[:4], b[12:16])
 	copy(a.target[:4], b[16:20])
 	protocol := b[9]
-	s.Hops = b[8]
 	body := b[min(header, len(b)):min(total, len(b))]
 	length := total - header
 	if place := binary.BigEndian.Uint16(b[6:]); place&0x3fff != 0 {
@@ -71,7 +70,6 @@ func (d *Decoder) ipv6(b []byte, rest int, s *Segment) bool {
 		return d.bad()
 	}
 	a := addresses{[16]byte(b[8:24]), [16]byte(b[24:40]), true}
-	s.Hops = b[7]
 	b = b[40:min(len(b), 40+length)]
 	for range 8 { // extension headers
 		switch next {

@@ -18,7 +18,7 @@ const (
 	clockedNs = int64(2e6)
 	// releaseUs is the greatest time of the sender's answer in a handshake, in µs, at a place where
 	// releases show.
-	releaseUs = 500
+	releaseUs = 100
 	// leastTimeoutNs is the least retransmission timer (tcp_rto_min).
 	leastTimeoutNs = int64(180e6)
 	// defaultMSS is the data of a segment if the capture lacks the handshake.
