@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -124,9 +125,10 @@ func TestUnderSudoARecordingBelongsToTheCaller(t *testing.T) {
 			t.Fatal(err)
 		}
 		ids := fmt.Sprintf("%d\t%[1]d\t%[1]d\t%[1]d", nobody)
-		waitFor(t, "record to become the caller", func() bool {
+		// The kernel changes the threads one by one.
+		waitFor(t, "every thread of record to become the caller", func() bool {
 			uid := threadStatus(t, cmd.Process.Pid, "Uid")
-			return len(uid) > 0 && uid[0] == ids
+			return len(uid) > 0 && !slices.ContainsFunc(uid, func(value string) bool { return value != ids })
 		})
 		for _, field := range []string{"Uid", "Gid"} {
 			for _, value := range threadStatus(t, cmd.Process.Pid, field) {
