@@ -102,8 +102,8 @@ func (o *checkedOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// controlIn is the place of the first control character, below 0 without one. Most bytes of an output
-// are ASCII, which needs no decoding.
+// controlIn is the place of the first control character, below 0 without one. Most bytes of an
+// output are ASCII, which needs no decoding.
 func controlIn(p []byte) int {
 	for i := 0; i < len(p); {
 		if c := p[i]; c >= ' ' && c < 0x7f || c == '\n' || c == '\t' {
