@@ -185,11 +185,7 @@ func drawPlot(
 	for _, text := range plot.Lacking(kind, found, o) {
 		t.Warnf("%s", text)
 	}
-	o.Note = missing(series.LostRecords(), r.Damage())
-	if o.Note != "" && note != "" {
-		o.Note += "; "
-	}
-	o.Note += note
+	o.Note = plot.JoinNotes(missing(series.LostRecords(), r.Damage()), note)
 	var b bytes.Buffer
 	drawn := make(chan error, 1)
 	go func() { drawn <- plot.Draw(&b, format, kind, found, o) }()

@@ -97,12 +97,15 @@ func (f *flow) moved(s *sample) int64 {
 	return growth(ackedWith(s), ackedWith(&f.last)) + growth(receivedWith(s), receivedWith(&f.last))
 }
 
+// finished reports whether an end had sent its FIN.
+func (f *flow) finished() bool {
+	state := f.last.state
+	return state != tcp.Absent && state > int64(tcp.StateSynRecv)
+}
+
 // closing reports whether an end has sent its FIN and nothing was outstanding: then no limit holds
 // any more.
-func (f *flow) closing() bool {
-	state := f.last.state
-	return state != tcp.Absent && state > int64(tcp.StateSynRecv) && f.last.unsent <= 0 && f.last.unacked <= 1
-}
+func (f *flow) closing() bool { return f.finished() && f.last.unsent <= 0 && f.last.unacked <= 1 }
 
 // begin takes the first sample. The time before it, from connect() on, belongs to the first bin.
 func (f *flow) begin(s *sample) {
@@ -428,14 +431,8 @@ const unseenPackets = 200
 // unseen reports whether much was delivered since the last sample without a sample. A joined
 // acknowledgement covers up to 45 segments.
 func (f *flow) unseen(s *sample) bool {
-	return f.source == PerAck && (growth(s.delivered, f.last.delivered) > unseenPackets || f.closing() ||
-		f.finishing() && !f.waitsForWindow(s))
-}
-
-// finishing reports whether an end has sent its FIN, and this one had data outstanding.
-func (f *flow) finishing() bool {
-	state := f.last.state
-	return state != tcp.Absent && state > int64(tcp.StateSynRecv) && !f.closing()
+	return f.source == PerAck && (growth(s.delivered, f.last.delivered) > unseenPackets ||
+		f.finished() && !f.waitsForWindow(s))
 }
 
 // waitsForWindow reports whether data waited behind a FIN, and the congestion window was full when
@@ -450,8 +447,8 @@ func (f *flow) condition(s *sample) condition {
 		return condNone
 	}
 	switch {
-	case f.source == PerAck && f.finishing():
-		return condWindow
+	case f.source == PerAck && f.finished():
+		return condWindow // else it is unseen
 	case s.unacked <= 0 && s.unsent <= 0:
 		return condIdle
 	case s.caState == int64(tcp.CALoss) || s.caState == int64(tcp.CARecovery):

@@ -556,13 +556,12 @@ func reader(p *phase) *match {
 }
 
 func ownWindow(p *phase) *match {
-	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
-	if 2*p.filledWindows > int32(p.receiveWindow.count) {
-		return verdict(ReceiveWindow, float64(p.filledWindows) > 0.8*float64(p.receiveWindow.count)).
+	if filled := float64(p.filledWindows) / math.Max(1, float64(p.receiveWindow.count)); filled > 0.5 {
+		return verdict(ReceiveWindow, filled > 0.8).
 			because("receive_window_bytes", "%s of the segments filled the window of %s: the sender waited for each "+
-				"acknowledgement", units.Percent(float64(p.filledWindows)/float64(p.receiveWindow.count)),
-				bytes(p.receiveWindow.mean()))
+				"acknowledgement", units.Percent(filled), bytes(p.receiveWindow.mean()))
 	}
+	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
 	if p.receiveWindow.mean() == 0 || need < filledWindow*p.receiveWindow.mean() {
 		return nil
 	}

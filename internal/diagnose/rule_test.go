@@ -91,35 +91,15 @@ func TestRules(t *testing.T) {
 			s.event(tcp.Event{Kind: tcp.EventZeroWindow})
 		}},
 		{SendBuffer, func(s *scene) {
-			s.set(values{tcp.SendBufferBytes: 24_000, tcp.SendMemoryBytes: 24_500})
-			s.run(length, func(int64) {
-				s.sends(2)
-				s.grow(values{tcp.SndbufLimitedUs: 2000})
-				s.set(values{
-					tcp.InFlightPackets: 12, tcp.CwndLimited: 0,
-					tcp.WrittenBytes: s.row.Values[tcp.SentBytes],
-				})
-			})
+			s.fillsBuffer(length, 2000)
 		}},
 		{Application, func(s *scene) { // the kernel would grow the buffer if it held the program back
-			s.set(values{tcp.SendBufferBytes: 24_000, tcp.SendMemoryBytes: 24_500, tcp.SendBufferFixed: 0})
-			s.run(length, func(int64) {
-				s.sends(2)
-				s.set(values{
-					tcp.InFlightPackets: 12, tcp.CwndLimited: 0,
-					tcp.WrittenBytes: s.row.Values[tcp.SentBytes],
-				})
-			})
+			s.set(values{tcp.SendBufferFixed: 0})
+			s.fillsBuffer(length, 0)
 		}},
 		{SendBuffer, func(s *scene) { // and the kernel's clock stands still
-			s.set(values{tcp.SendBufferBytes: 24_000, tcp.SendMemoryBytes: 24_500, tcp.SendBufferFixed: 1})
-			s.run(length, func(int64) {
-				s.sends(2)
-				s.set(values{
-					tcp.InFlightPackets: 12, tcp.CwndLimited: 0,
-					tcp.WrittenBytes: s.row.Values[tcp.SentBytes],
-				})
-			})
+			s.set(values{tcp.SendBufferFixed: 1})
+			s.fillsBuffer(length, 0)
 		}},
 		{Pacing, func(s *scene) {
 			s.set(values{tcp.InFlightPackets: 8, tcp.CwndLimited: 0, tcp.PacingRateBps: 2_000_000})
@@ -324,6 +304,20 @@ func (s *scene) recover(enter bool) {
 		s.grow(values{tcp.RetransmitsPackets: 1})
 	}
 	s.set(values{tcp.CAStateField: int64(state)})
+}
+
+// fillsBuffer lets two segments leave each 10 ms while the program keeps the send buffer full. The
+// kernel's clock of a full buffer grows by limitedUs.
+func (s *scene) fillsBuffer(length, limitedUs int64) {
+	s.set(values{tcp.SendBufferBytes: 24_000, tcp.SendMemoryBytes: 24_500})
+	s.run(length, func(int64) {
+		s.sends(2)
+		s.grow(values{tcp.SndbufLimitedUs: limitedUs})
+		s.set(values{
+			tcp.InFlightPackets: 12, tcp.CwndLimited: 0,
+			tcp.WrittenBytes: s.row.Values[tcp.SentBytes],
+		})
+	})
 }
 
 // receives lets two segments come in order each 10 ms.

@@ -16,8 +16,8 @@ const (
 	// clockedNs is the greatest time between an ACK and the data that it released, where the sender
 	// was captured.
 	clockedNs = int64(2e6)
-	// releaseUs is the greatest time of the sender's answer in a handshake, in µs, at a place where
-	// releases show.
+	// releaseUs is the greatest time of the sender's answer in a handshake, in µs, at a place
+	// where releases show.
 	releaseUs = 100
 	// leastTimeoutNs is the least retransmission timer (tcp_rto_min).
 	leastTimeoutNs = int64(180e6)

@@ -50,7 +50,7 @@ func Figure(kind Kind, flows []*FlowSeries, o Options) (*figure.Figure, error) {
 			notes = append(notes, d.note(&v))
 		}
 	}
-	f.Note = joinNotes(notes...)
+	f.Note = JoinNotes(notes...)
 	if o.Grid {
 		notes = append(notes, dropEmpty(f))
 		f.Columns = gridColumns(len(f.Cells), o.WidthCm)
@@ -62,12 +62,12 @@ func Figure(kind Kind, flows []*FlowSeries, o Options) (*figure.Figure, error) {
 			f.HeightCm = min(f.HeightCm, onePanelCm)
 		}
 	}
-	f.Note = joinNotes(notes...)
+	f.Note = JoinNotes(notes...)
 	return f, nil
 }
 
-// joinNotes joins the notes that are not empty, each once.
-func joinNotes(notes ...string) string {
+// JoinNotes joins the notes that are not empty, each once.
+func JoinNotes(notes ...string) string {
 	var all []string
 	for _, n := range notes {
 		if n != "" && !slices.Contains(all, n) {
