@@ -2,22 +2,6 @@ package diagnose
 
 import "airtide/internal/tcp"
 
-// condition is the state of the sender between two samples.
-type condition uint8
-
-const (
-	condNone    condition = iota // the source shows too little
-	condIdle                     // nothing outstanding
-	condWindow                   // the congestion window is full, or recovery governs it
-	condReceive                  // the peer's window is full
-	condBuffer                   // the send buffer is full
-	condEmpty                    // all data is sent, and the window has room
-	condPartial                  // less than a segment waits, with data outstanding
-	condDevice                   // data waits behind this connection's packets in the device's queue
-	condPaced                    // data waits though the window has room
-	numConditions
-)
-
 // bin sums up the samples and events of a time. Bins of one flow follow each other without gaps.
 // All values are sums, extremes or counts, so that two bins can be merged.
 type bin struct {
