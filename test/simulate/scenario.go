@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"airtide/internal/cell/medium"
@@ -72,16 +73,34 @@ type Result struct {
 	Notices []string
 }
 
+// alone is what a standalone rate depends on.
+type alone struct {
+	phy         medium.PHY
+	band        medium.Band
+	delay       time.Duration
+	single      bool
+	aggregation medium.Aggregation
+}
+
+// standaloneRates holds rates in bit/s by alone. To find one takes longer than a second of a cell.
+var standaloneRates sync.Map
+
 // Standalone is the rate of one upload of a station alone, in bit/s of payload.
 func (s *Scenario) Standalone(phy medium.PHY, extraDelay time.Duration) (float64, error) {
+	key := alone{phy, s.Band, s.Delay + extraDelay, s.SingleFrames, s.Aggregation}
+	if rate, known := standaloneRates.Load(key); known {
+		return rate.(float64), nil
+	}
 	one, err := NewEmulated(EmulatedConfig{
-		Seed: 1, Band: s.Band, Radios: [][]medium.RateFrom{{{PHY: phy}}}, Delay: s.Delay + extraDelay,
+		Seed: 1, Band: s.Band, Radios: [][]medium.RateFrom{{{PHY: phy}}}, Delay: key.delay,
 		SingleFrames: s.SingleFrames, Aggregation: s.Aggregation,
 	})
 	if err != nil {
 		return 0, err
 	}
-	return one.Alone(), nil
+	rate := one.Alone()
+	standaloneRates.Store(key, rate)
+	return rate, nil
 }
 
 // NewCell makes the cell of the scenario at time zero, with agents or without any.
