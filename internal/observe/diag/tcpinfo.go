@@ -193,6 +193,8 @@ func (r *row) fillBBR(b []byte) {
 // streams keeps the values that place a flow's stream offsets.
 type streams struct {
 	extra               int64 // SYN and FIN that bytes_acked counts and bytes_sent does not
+	refused             int64 // bytes that bytes_sent counts although the own device refused them
+	mss                 int64 // greatest MSS so far: no segment on the way is longer
 	sent, written, read int64
 }
 
@@ -203,6 +205,9 @@ type streams struct {
 // side is therefore taken from tcp_info alone: bytes_sent - bytes_retrans, plus one for a SYN or a
 // FIN that bytes_acked counts too. That extra is learned whenever both ways agree to within the two
 // bytes that it can be.
+//
+// If the own device refuses new data, the kernel counts its bytes in bytes_sent and keeps it unsent.
+// These bytes show as soon as more than tcpi_unacked segments would be on the way.
 func (s *streams) fill(r *row, a *answer) {
 	acked, received := r[tcp.AckedBytes], r[tcp.ReceivedBytes]
 	if acked == tcp.Absent {
@@ -216,7 +221,10 @@ func (s *streams) fill(r *row, a *answer) {
 		if extra := written - notSent - first; extra >= 0 && extra <= 2 {
 			s.extra = extra
 		}
-		sent = max(acked, first+s.extra)
+		s.mss = max(s.mss, r[tcp.MSSBytes])
+		onTheWay := number(a.info, offUnacked, 4) * s.mss
+		s.refused = max(s.refused, first+s.extra-acked-onTheWay)
+		sent = max(acked, first+s.extra-s.refused)
 		written = sent + notSent
 	} else if notSent != tcp.Absent {
 		sent = max(acked, written-notSent)

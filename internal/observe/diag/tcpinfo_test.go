@@ -189,6 +189,7 @@ func TestStreamOffsets(t *testing.T) {
 	type poll struct {
 		acked, bytesSent, retrans, received int64
 		notSent, sendQueue, receiveQueue    uint32
+		unacked                             uint32 // segments; 0 for fullInfo's
 		wantSent, wantWritten, wantRead     int64
 	}
 	for _, c := range []struct {
@@ -217,6 +218,11 @@ func TestStreamOffsets(t *testing.T) {
 			{acked: 1001, bytesSent: 1000, wantSent: 1001, wantWritten: 1001},
 			{acked: 9001, bytesSent: 12000, notSent: 100, sendQueue: 10000, wantSent: 12001, wantWritten: 12101},
 		}},
+		{"the own device refuses data, at first unnoticed", []poll{
+			{acked: 1001, bytesSent: 9000, notSent: 50, sendQueue: 3050, unacked: 9, wantSent: 9000, wantWritten: 9050},
+			{acked: 9001, bytesSent: 15000, sendQueue: 2000, unacked: 2, wantSent: 11009, wantWritten: 11009},
+			{acked: 11001, bytesSent: 17000, sendQueue: 2000, unacked: 2, wantSent: 13009, wantWritten: 13009},
+		}},
 		{"offsets never fall", []poll{
 			{received: 1000, receiveQueue: 0, acked: 1, bytesSent: 0, wantSent: 1, wantWritten: 1, wantRead: 1000},
 			{received: 1500, receiveQueue: 600, acked: 1, bytesSent: 0, wantSent: 1, wantWritten: 1, wantRead: 1000},
@@ -231,6 +237,9 @@ func TestStreamOffsets(t *testing.T) {
 				binary.NativeEndian.PutUint64(info[offset:], uint64(v))
 			}
 			binary.NativeEndian.PutUint32(info[offNotSent:], p.notSent)
+			if p.unacked > 0 {
+				binary.NativeEndian.PutUint32(info[offUnacked:], p.unacked)
+			}
 			a := answer{info: info, sendQueue: p.sendQueue, receiveQueue: p.receiveQueue}
 			var r row
 			r.fill(&a)
