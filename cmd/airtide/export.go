@@ -29,12 +29,12 @@ func newExport(t *terminal.Terminal) *cobra.Command {
 		Long: `Exports a recording for pandas, DuckDB and spreadsheets (parquet, csv), scripts (jsonl) and the
 Perfetto trace viewer (perfetto). Parquet and CSV have three tables: samples in OUT, events and
 flows in files beside it; or all three in OUT if it is a folder. A recording with data of the radio
-has a fourth, radio. Absent values are null (empty in
-CSV, left out in JSON lines), never zero. Every recording gives the same columns; --drop-empty leaves
-out the fields that no sample of this recording has.`,
+has a fourth, radio. Absent values are null (empty in CSV, left out in JSON lines), never zero.
+Every recording gives the same columns; --drop-empty leaves out the fields that no sample of this
+recording has.`,
 		Example: `  airtide export upload.atr -o upload.parquet
   airtide export upload.atr --to csv --table events -o - | head
-  airtide export upload.atr --to jsonl --flow 1 -o - | jq .cwnd_packets
+  airtide export upload.atr --to jsonl --flow 1 -o - | jq 'select(.type == "sample").srtt_us'
   airtide export upload.atr -o upload.pftrace`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,7 +61,7 @@ out the fields that no sample of this recording has.`,
 		},
 	}
 	fl := cmd.Flags()
-	to.register(cmd)
+	to.register(cmd, export.Samples, export.Events, export.Flows, export.Radio)
 	fl.StringSliceVar(&fields, "fields", nil, "only these fields, beside flow and time (default: all)")
 	fl.BoolVar(&dropEmpty, "drop-empty", false, "leave out fields that no sample has")
 	flowsVar(cmd, &flows, "only these flows (default: all)")
@@ -71,18 +71,22 @@ out the fields that no sample of this recording has.`,
 
 // exportFlags choose the output of an export.
 type exportFlags struct {
-	out   outputFlags
-	to    string
-	table string
+	out    outputFlags
+	to     string
+	table  string
+	tables []string // that --table may name
 }
 
-func (f *exportFlags) register(cmd *cobra.Command) {
+func (f *exportFlags) register(cmd *cobra.Command, tables ...export.Table) {
+	for _, table := range tables {
+		f.tables = append(f.tables, string(table))
+	}
 	fl := cmd.Flags()
 	f.out.register(fl, "file or folder to write, - for standard output (required)")
 	fl.StringVar(&f.to, "to", "", "format: "+formatNames()+" (default: the suffix of the output)")
-	fl.StringVar(&f.table, "table", "", "write only this table of Parquet or CSV: samples, events, flows or radio")
+	fl.StringVar(&f.table, "table", "", "write only this table of Parquet or CSV: "+strings.Join(f.tables, ", "))
 	fixed(cmd, "to", strings.Split(formatNames(), ", ")...)
-	fixed(cmd, "table", tableNames...)
+	fixed(cmd, "table", f.tables...)
 }
 
 // options checks the flags.
@@ -110,10 +114,11 @@ func (f *exportFlags) options(t *terminal.Terminal) (format export.Format, o exp
 	if f.table == "" {
 		return format, o, nil
 	}
-	o.Table, err = export.ParseTable(f.table)
-	if err != nil {
-		return format, o, misnamed(err, f.table, tableNames)
+	if !slices.Contains(f.tables, f.table) {
+		err = fmt.Errorf("unknown table %q: want one of %s", f.table, strings.Join(f.tables, ", "))
+		return format, o, misnamed(err, f.table, f.tables)
 	}
+	o.Table = export.Table(f.table)
 	if !format.HasTables() {
 		return format, o, usageError{fmt.Errorf("--table %s: %s has no tables; parquet and csv have", f.table, format)}
 	}
@@ -143,8 +148,6 @@ func formatOfSuffix(path string) string {
 	}
 	return ""
 }
-
-var tableNames = []string{string(export.Samples), string(export.Events), string(export.Flows), string(export.Radio)}
 
 func formatNames() string {
 	var names []string

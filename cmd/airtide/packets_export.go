@@ -42,7 +42,7 @@ Connection N becomes two flows: 2N-1 is the client, 2N the server.`,
 			return packetsError(v.Export(cmd.Context(), format, to.out.path, meta, o))
 		},
 	}
-	to.register(cmd)
+	to.register(cmd, export.Samples, export.Events, export.Flows)
 	chosen.register(cmd, "export one connection alone")
 	limit.register(cmd, "connections that are exported")
 	return cmd

@@ -30,6 +30,9 @@ func TestPacketsExports(t *testing.T) {
 	if !strings.Contains(line, "acked_bytes") || strings.Contains(line, "cwnd") {
 		t.Errorf("columns %s", line)
 	}
+	if text := mustRun(t, append(toCSV, "--table", "events")...); strings.Count(text, ",dup_ack,,,,,,") < 100 {
+		t.Errorf("events of a capture have the state of a socket:\n%.300s", text)
+	}
 }
 
 func TestPacketsExportsNothing(t *testing.T) {
@@ -43,6 +46,7 @@ func TestPacketsExportsNothing(t *testing.T) {
 		{[]string{"--to", "cvs", "-o", dir + "/a"}, "csv", statusMisuse},
 		{[]string{"--table", "flows", "-o", dir + "/a"}, "--to", statusMisuse},
 		{[]string{"--to", "csv", "--table", "flow", "-o", dir + "/a"}, "flows", statusMisuse},
+		{[]string{"--to", "csv", "--table", "radio", "-o", dir + "/a"}, "want one of samples, events, flows", statusMisuse},
 		{[]string{"--to", "jsonl", "--table", "flows", "-o", dir + "/a"}, "no tables", statusMisuse},
 		{[]string{"--to", "csv", "--connection", "9", "-o", dir + "/a"}, "1 to 2", statusMisuse},
 		{[]string{"--to", "csv", "-o", dir + "/absent/a"}, "absent", statusFailed},

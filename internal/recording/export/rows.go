@@ -44,14 +44,9 @@ func newEventRow(e *tcp.Event, meta *Meta) *eventRow {
 	flow, cpu := uint32(e.Flow), int32(e.CPU)
 	r := &eventRow{
 		Type: "event", Flow: &flow, TimeNs: e.TimeNs, Time: wallTime(meta, e.TimeNs), Kind: e.Kind.String(),
-		Code:    int32(e.Code),
-		CAState: text(e.CAState.String()), CwndPackets: number(e.CwndPackets),
-		InFlightPackets: number(e.InFlightPackets),
-		Text:            text(e.Text), CPU: &cpu, FromSample: &e.FromSample,
+		Code: int32(e.Code), Text: text(e.Text), CPU: &cpu, FromSample: &e.FromSample,
 	}
-	if e.SsthreshPackets < infiniteSsthresh {
-		r.SsthreshPackets = number(e.SsthreshPackets)
-	}
+	r.socket(e)
 	if e.Code != tcp.CodeNone {
 		r.CodeName = text(e.Code.String())
 	}
@@ -83,6 +78,20 @@ func newEventRow(e *tcp.Event, meta *Meta) *eventRow {
 		r.BlocksText = text(blocksText(r.Blocks))
 	}
 	return r
+}
+
+// socket fills the state of the socket. The events of a capture have none: a socket's window is at
+// least 1.
+func (r *eventRow) socket(e *tcp.Event) {
+	if e.CwndPackets == 0 {
+		return
+	}
+	r.CAState = text(e.CAState.String())
+	r.CwndPackets = number(e.CwndPackets)
+	r.InFlightPackets = number(e.InFlightPackets)
+	if e.SsthreshPackets < infiniteSsthresh {
+		r.SsthreshPackets = number(e.SsthreshPackets)
+	}
 }
 
 // fromTo names the states in the vocabulary of the kind of event.
