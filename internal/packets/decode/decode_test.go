@@ -1,6 +1,7 @@
 package decode_test
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"testing"
 
@@ -65,6 +66,55 @@ func TestIPv6AndOptionsOfASYN(t *testing.T) {
 		if !d.Decode(&p, &s) || s.MSS != 1460 || s.Scale != 7 || !s.SACKPermitted || s.Payload != 0 ||
 			s.Key.Endpoint(int(s.From)) != segment6.From {
 			t.Errorf("%+v, %+v", s, d.Counts)
+		}
+	}
+}
+
+// A route in the header names the receiver. Its answers come from there, not from the next router.
+func TestRoutes(t *testing.T) {
+	with4 := func(options ...byte) []byte {
+		ip := segment.IP()
+		b := append(append([]byte{}, ip[:20]...), append(options, ip[20:]...)...)
+		b[0] += byte(len(options) / 4)
+		binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
+		return b
+	}
+	with6 := func(header ...byte) []byte {
+		ip := segment6.IP()
+		b := append(append([]byte{}, ip[:40]...), append(header, ip[40:]...)...)
+		binary.BigEndian.PutUint16(b[4:], uint16(len(b)-40))
+		b[6] = 43
+		return b
+	}
+	route6 := func(kind, ahead byte) []byte {
+		first, last := netip.MustParseAddr("2001:db8::f").As16(), netip.MustParseAddr("2001:db8::a").As16()
+		header := []byte{6, 4, kind, ahead, 1, 0, 0, 0}
+		return with6(append(append(header, first[:]...), last[:]...)...)
+	}
+	mobile := netip.MustParseAddr("2001:db8::b").As16()
+	home := with6(append([]byte{6, 2, 2, 1, 0, 0, 0, 0}, mobile[:]...)...)
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"loose":              {with4(1, 131, 11, 4, 9, 9, 9, 9, 8, 8, 8, 8), "8.8.8.8"},
+		"strict":             {with4(137, 7, 4, 8, 8, 8, 8, 0), "8.8.8.8"},
+		"behind a timestamp": {with4(68, 4, 5, 0, 131, 7, 4, 8, 8, 8, 8, 0), "8.8.8.8"},
+		"route is over":      {with4(131, 7, 8, 8, 8, 8, 8, 0), "192.0.2.1"},
+		"too short":          {with4(131, 6, 4, 8), "192.0.2.1"},
+		"too long":           {with4(131, 9, 4, 8), "192.0.2.1"},
+		"ended":              {with4(0, 131, 7, 4, 8, 8, 8, 8), "192.0.2.1"},
+		"IPv6 list":          {route6(0, 1), "2001:db8::a"},
+		"IPv6 list is over":  {route6(0, 0), "2001:db8::2"},
+		"IPv6 segments":      {route6(4, 1), "2001:db8::f"},
+		"IPv6 mobile":        {home, "2001:db8::b"},
+		"IPv6 other route":   {route6(9, 1), "2001:db8::2"},
+	} {
+		var d decode.Decoder
+		var s decode.Segment
+		p := read.Packet{Data: c.data, Length: len(c.data), Link: 101}
+		if !d.Decode(&p, &s) || s.Key.Endpoint(1-int(s.From)).Addr() != netip.MustParseAddr(c.want) {
+			t.Errorf("%s: %+v, %+v", name, s, d.Counts)
 		}
 	}
 }

@@ -40,6 +40,7 @@ func (d *Decoder) ipv4(b []byte, rest int, s *Segment) bool {
 	a := addresses{}
 	copy(a.source[:4], b[12:16])
 	copy(a.target[:4], b[16:20])
+	copy(a.target[:4], sourceRouted(b[20:max(20, min(header, len(b)))]))
 	protocol := b[9]
 	body := b[min(header, len(b)):min(total, len(b))]
 	length := total - header
@@ -56,6 +57,59 @@ func (d *Decoder) ipv4(b []byte, rest int, s *Segment) bool {
 		length = whole.total
 	}
 	return d.transport(protocol, body, length, &a, s)
+}
+
+// Options of IPv4 that list the routers of a packet (RFC 791).
+const (
+	optionEnd         = 0
+	optionNothing     = 1
+	optionLooseRoute  = 131
+	optionStrictRoute = 137
+)
+
+// sourceRouted is the receiver of a packet whose options list routers that are still ahead, nil of
+// other packets. The address in the header is then that of the next router, but the answers come
+// from the receiver.
+func sourceRouted(options []byte) []byte {
+	for len(options) > 1 && options[0] != optionEnd {
+		if options[0] == optionNothing {
+			options = options[1:]
+			continue
+		}
+		size := int(options[1])
+		if size < 2 || size > len(options) {
+			return nil
+		}
+		o := options[:size]
+		// The third byte is the place of the next address, counted from 1.
+		if (o[0] == optionLooseRoute || o[0] == optionStrictRoute) && size >= 7 && int(o[2]) <= size-3 {
+			return o[3+(size-3)/4*4-4:][:4]
+		}
+		options = options[size:]
+	}
+	return nil
+}
+
+// Kinds of the routing header of IPv6.
+const (
+	routeList    = 0 // RFC 2460: the receiver is the last address
+	routeMobile  = 2 // RFC 6275: one address
+	routeSegment = 4 // RFC 8754: the receiver is the first address
+)
+
+// routed is the receiver of a packet with a routing header, nil if the header's address is the
+// receiver's.
+func routed(header []byte) []byte {
+	at := 8
+	switch {
+	case len(header) < 24 || header[3] == 0: // no router is ahead
+		return nil
+	case header[2] == routeList || header[2] == routeMobile:
+		at = len(header) - 16
+	case header[2] != routeSegment:
+		return nil
+	}
+	return header[at:][:16]
 }
 
 func (d *Decoder) ipv6(b []byte, rest int, s *Segment) bool {
@@ -89,6 +143,9 @@ func (d *Decoder) ipv6(b []byte, rest int, s *Segment) bool {
 		}
 		head := b
 		part := next == protocolPart
+		if next == protocolRoute && size <= len(b) {
+			copy(a.target[:], routed(head[:size]))
+		}
 		next = head[0]
 		b = b[min(size, len(b)):]
 		length -= size
