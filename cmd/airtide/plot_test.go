@@ -93,3 +93,11 @@ func TestPlotTellsThatThePrivateStateIsMissing(t *testing.T) {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }
+
+// So is a figure of the radio without one.
+func TestPlotTellsThatTheRadioIsMissing(t *testing.T) {
+	_, stderr, status := run(t, "plot", kernelRecording, "--flow", "3", "-k", "radio", "-o", "-", "--format", "svg")
+	if status != 0 || !strings.Contains(stderr, "flow 3: no radio was recorded here (--with radio)") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}

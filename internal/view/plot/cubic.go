@@ -54,9 +54,12 @@ var privateStates = map[Kind]struct {
 	BBR:   {"BBR", tcp.BBRMode},
 }
 
-// Lacking explains for each flow why a figure has no private state of its congestion control. Other
-// figures lack nothing.
+// Lacking explains for each flow why a figure has no private state of its congestion control, or no
+// radio. Other figures lack nothing.
 func Lacking(k Kind, flows []*FlowSeries, o Options) (all []string) {
+	if k == Radio {
+		return lackingRadio(flows)
+	}
 	private, known := privateStates[k]
 	if !known {
 		return nil

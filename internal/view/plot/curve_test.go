@@ -124,7 +124,7 @@ func TestMarksCountEveryEvent(t *testing.T) {
 	now := origin
 	for i := range 100_000 {
 		now += r.Int64N(1_000_000)
-		m.add(now, int64(i), int64(i)+1)
+		m.add(mark{t: now, n: 1, lo: int64(i), hi: int64(i) + 1})
 	}
 	if len(m.list) > 100 {
 		t.Errorf("%d marks are kept, want at most 100", len(m.list))

@@ -71,7 +71,7 @@ func TestFiguresNameAxesAndCurves(t *testing.T) {
 			"pacing gain (%)",
 		}},
 		{"sequence", Sequence, Options{}, upload, []string{
-			"stream offset (MB)", "sent", "acknowledged", "window edge", "sent again: fast (6)",
+			"stream offset (MB)", "sent", "acknowledged", "window edge", "sent again: fast (12)",
 			"sent again: timeout (1)", "sent again: after timeout (6)",
 		}},
 		{"sequence of a receiver", Sequence, Options{}, download, []string{"received", "read", "receive window edge"}},

@@ -10,7 +10,7 @@ import (
 // mark is the events of one class in one span of time, and their part of the stream.
 type mark struct {
 	t      int64 // time of the first event
-	n      int
+	n      int   // events, or packets of retransmissions
 	lo, hi int64 // stream offsets in bytes, of segments and SACK blocks
 }
 
@@ -34,8 +34,8 @@ const (
 	numMarkClasses = markDsack + 1
 )
 
-func (m *marks) add(t, lo, hi int64) {
-	k := mark{t: t, n: 1, lo: lo, hi: hi}
+func (m *marks) add(k mark) {
+	t := k.t
 	i := len(m.list)
 	if i > 0 && t < m.list[i-1].t { // a late event
 		i, _ = slices.BinarySearchFunc(m.list, t, func(o mark, t int64) int { return cmp.Compare(o.t, t) })

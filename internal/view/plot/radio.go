@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"fmt"
 	"math"
 
 	"airtide/internal/diagnose"
@@ -25,6 +26,16 @@ var radioFigure = definition{
 
 // noRadio is the text of a panel without data of the radio.
 const noRadio = "no radio was recorded here (--with radio)"
+
+// lackingRadio names the flows that no recorded radio carried.
+func lackingRadio(flows []*FlowSeries) (all []string) {
+	for _, fs := range flows {
+		if points, _ := fs.series.diagnosis.RadioOf(fs.Flow.ID); len(points) == 0 {
+			all = append(all, fmt.Sprintf("flow %d: %s", fs.Flow.ID, noRadio))
+		}
+	}
+	return all
+}
 
 // phyPanel has the PHY rates, the goodput, and bars for times away from the channel.
 func phyPanel(v *view, points []diagnose.RadioPoint, away []diagnose.RadioAway) figure.Panel {

@@ -235,21 +235,23 @@ func (s *Series) Event(e *tcp.Event) error {
 	}
 	fs.Events++
 	if e.Code != tcp.CodeNone && e.Code < tcp.NumErrorCodes {
-		fs.marks[markCode+markClass(e.Code)].add(e.TimeNs, 0, 0)
+		fs.marks[markCode+markClass(e.Code)].add(mark{t: e.TimeNs, n: 1})
 	}
 	if !s.segments {
 		return nil
 	}
 	switch e.Kind {
 	case tcp.EventRetransmit:
-		fs.marks[markRetransmit+markClass(min(e.Cause, tcp.CauseOther))].add(e.TimeNs, e.Seq, e.EndSeq)
+		packets := int(max(1, e.Value))
+		again := mark{t: e.TimeNs, n: packets, lo: e.Seq, hi: e.EndSeq}
+		fs.marks[markRetransmit+markClass(min(e.Cause, tcp.CauseOther))].add(again)
 	case tcp.EventSack, tcp.EventDsack:
 		for i, b := range e.Blocks[:min(e.NumBlocks, tcp.MaxBlocks)] {
 			class := markSack
 			if e.Kind == tcp.EventDsack && i == 0 {
 				class = markDsack
 			}
-			fs.marks[class].add(e.TimeNs, b.Start, b.End)
+			fs.marks[class].add(mark{t: e.TimeNs, n: 1, lo: b.Start, hi: b.End})
 		}
 	}
 	return nil
