@@ -159,8 +159,10 @@ func TestPlanHasEveryPointInEveryRound(t *testing.T) {
 	if len(slices.Compact(orders)) < 4 {
 		t.Error("the rounds have the same order")
 	}
-	if got, want := p.Estimate(p.Runs, 3*time.Second), 40*23*time.Second; got != want {
-		t.Errorf("40 runs of 20 s with 3 s overhead take %s, expected %s", got, want)
+	for atOnce, rounds := range map[int]int{0: 40, 1: 40, 8: 5, 7: 6, 64: 1} {
+		if got, want := p.Estimate(p.Runs, atOnce, 3*time.Second), time.Duration(rounds)*23*time.Second; got != want {
+			t.Errorf("40 runs of 20 s with 3 s overhead, %d at a time, take %s, expected %s", atOnce, got, want)
+		}
 	}
 }
 

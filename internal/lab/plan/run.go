@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -103,14 +104,21 @@ const MaxRuns = 100_000
 
 // Time returns the expected time of all runs, some of them at a time.
 func (p *Plan) Time(overhead time.Duration) time.Duration {
-	return p.Estimate(p.Runs, overhead) / time.Duration(max(1, p.Experiment.AtOnce))
+	return p.Estimate(p.Runs, p.Experiment.AtOnce, overhead)
 }
 
-// Estimate returns the expected time of some runs, one after another.
-func (p *Plan) Estimate(of []Run, overhead time.Duration) time.Duration {
-	var sum time.Duration
+// Estimate returns the expected time of some runs, of which a number runs at a time: each begins
+// when another one ends.
+func (p *Plan) Estimate(of []Run, atOnce int, overhead time.Duration) time.Duration {
+	ends := make([]time.Duration, max(1, atOnce))
 	for _, r := range of {
-		sum += time.Duration(p.Points[r.Point].Setup.Duration) + overhead
+		first := &ends[0]
+		for i := range ends {
+			if ends[i] < *first {
+				first = &ends[i]
+			}
+		}
+		*first += time.Duration(p.Points[r.Point].Setup.Duration) + overhead
 	}
-	return sum
+	return slices.Max(ends)
 }

@@ -192,7 +192,7 @@ func (s *scheduler) learnOverhead(overhead time.Duration) {
 func (s *scheduler) timeLeft(runs []plan.Run) (left time.Duration, finished int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.plan.Estimate(runs, s.overhead) / time.Duration(s.AtOnce), s.outcome.Finished
+	return s.plan.Estimate(runs, s.AtOnce, s.overhead), s.outcome.Finished
 }
 
 // progress reports the state of one run.
