@@ -189,10 +189,16 @@ func (r *Reader) start() error {
 	return r.readHeader(head)
 }
 
+// recording begins the files of airtide record.
+const recording = "\x89ATR"
+
 // foreign is the error for a file that is no capture.
 func (r *Reader) foreign(err error) error {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s: %w", r.name, err)
+	}
+	if head, err := r.window.peek(4); err == nil && string(head) == recording {
+		return fmt.Errorf("%s: is no capture but a recording of airtide: airtide info reads it", r.name)
 	}
 	return fmt.Errorf("%s: is no capture: want pcap or pcapng, plain or in gzip or zstd", r.name)
 }
