@@ -42,7 +42,8 @@ func write(w io.Writer, rows []row) {
 Written by `+"`go run ./test/bench/sensitivity`"+`. Each numeric constant of %[1]s is
 multiplied by %[2]g and by %[3]g, one at a time. The tests of the package then run; they replay the
 traces that were recorded in the lab. Two tests with thousands of random cells are left out, and
-constants made of others. A constant that is noticed times %[2]g is not tried times %[3]g.
+constants made of others. Two that are slow run only if no other fails. A constant that is noticed
+times %[2]g is not tried times %[3]g.
 
 %[4]d of %[5]d constants are noticed. [Sharing control](../design/sharing.md#constants-without-evidence)
 says why the others have their values.
