@@ -25,10 +25,10 @@ then keep it until they close.
 --pin needs the BPF file system and mounts it if necessary.
 
 If a command is given, the exit status is the status of the command.`,
-		Example: `  airtide cc load cubic_rtt --pin                        all namespaces can choose it now
+		Example: `  airtide cc load cubic_rtt --pin
   airtide cc load cubic_rttk --rtt-ref 500ms --as rttk_500
   airtide cc load compound -- iperf3 -c 192.0.2.1 -C compound
-  sysctl net.ipv4.tcp_congestion_control=cubic_rtt       for new sockets of this namespace`,
+  sysctl net.ipv4.tcp_congestion_control=cubic_rtt    for new sockets here`,
 		Args: argsBeforeCommand("KIND"),
 		ValidArgsFunction: func(
 			_ *cobra.Command, args []string, _ string,

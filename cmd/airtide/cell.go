@@ -14,7 +14,7 @@ func newCell(t *terminal.Terminal) *cobra.Command {
 network namespace in which any program can run, or an interface to a machine outside. Their packets
 cross an emulated 802.11 medium and path.`,
 		Example: `  airtide cell check cell.yaml    check the file
-  airtide cell run cell.yaml      set up a cell and print how to enter each machine
+  airtide cell run cell.yaml      set up a cell and print how to enter it
   airtide cell status             airtime, queues and collisions, live`,
 	}
 	return group(cmd, newCellCheck(t), newCellRun(t), newCellStatus(t))

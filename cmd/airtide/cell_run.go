@@ -31,7 +31,8 @@ of the machine phone, AIRTIDE_IP_phone its address. The exit status is then the 
 command.`,
 		Example: `  airtide cell run cell.yaml
   airtide cell run quickstart --duration 10m
-  airtide cell run cell.yaml -- sh -c 'ip netns exec $AIRTIDE_NS_phone ping -c 3 $AIRTIDE_IP_server'
+  airtide cell run cell.yaml -- sh -c '
+    ip netns exec $AIRTIDE_NS_phone ping -c 3 $AIRTIDE_IP_server'
   airtide cell run cell.yaml --json | jq -r '.hosts[].namespace'`,
 		Args:              argsBeforeCommand("FILE"),
 		ValidArgsFunction: completeExperiment,

@@ -29,7 +29,7 @@ or of those of one process. On a terminal, tables are updated until Ctrl-C. In a
 --once, they are printed once. With --json, each cell prints a line of JSON per interval.`,
 		Example: `  airtide cell status
   airtide cell status --once --interval 10s
-  airtide cell status --json | jq '.window.terminals[] | {name, airtime_percent}'`,
+  airtide cell status --json | jq '.window.terminals[].airtime_percent'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageError{fmt.Errorf("unexpected argument %q", args[1])}

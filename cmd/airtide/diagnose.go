@@ -31,7 +31,7 @@ func newDiagnose(t *terminal.Terminal) *cobra.Command {
 		o       diagnoseFlags
 	)
 	cmd := &cobra.Command{
-		Use:   "diagnose FILE ... | --live | -- COMMAND ...",
+		Use:   "diagnose {FILE ... | --live} [flags] | [flags] -- COMMAND ...",
 		Short: "Explain why each connection got the rate that it got",
 		Long: `Names the limit of each connection: the share of time for each limit, a verdict with its evidence,
 the observation that would refute it, and the next step with its expected effect.
@@ -49,7 +49,7 @@ that the data cannot tell apart are named as such.`,
   airtide diagnose upload.atr --plot limits.png
   airtide diagnose -- curl -T big.iso http://192.0.2.1/
   airtide diagnose --live --port 443
-  airtide diagnose upload.atr --json | jq '.files[].connections[] | {flow, limit, certainty}'`,
+  airtide diagnose upload.atr --json | jq '.files[].connections[].limit'`,
 		Args: o.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.json = bool(asJSON)

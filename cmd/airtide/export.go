@@ -34,7 +34,7 @@ Every recording gives the same columns; --drop-empty leaves out the fields that 
 recording has.`,
 		Example: `  airtide export upload.atr -o upload.parquet
   airtide export upload.atr --to csv --table events -o - | head
-  airtide export upload.atr --to jsonl --flow 1 -o - | jq 'select(.type == "sample").srtt_us'
+  airtide export upload.atr --to jsonl -o - | jq 'select(.srtt_us).srtt_us'
   airtide export upload.atr -o upload.pftrace`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

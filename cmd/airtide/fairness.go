@@ -36,7 +36,7 @@ recording, by flow, process or peer. Or they are the rates of an experiment's re
 flow: each run, and the mean over the runs of each point. Rates of recordings and results are in
 Mbit/s, as are numbers without a unit next to them.`,
 		Example: `  airtide fairness 30 28 9 8 --max 400,500,50,50
-  airtide fairness 30Mbit 28Mbit 9Mbit 8Mbit --max 400Mbit,500Mbit,50Mbit,50Mbit --capacity 1Gbit --json
+  airtide fairness 30Mbit 28Mbit --max 400Mbit,500Mbit --capacity 1Gbit --json
   airtide fairness upload.atr --least 10kbit
   airtide fairness upload.atr --by process
   airtide fairness --result quickstart --max 400,500,50,50 --capacity 100

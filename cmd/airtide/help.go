@@ -186,7 +186,7 @@ func printFilters(t *terminal.Terminal) error {
 	const rules = "Of each flag that is given, one value must match, and every flag that is given must match.\n" +
 		"The kernel evaluates filters once per flow."
 	return printSections(t,
-		section{"monitor, record and tune select connections by these flags:", flags},
+		section{"monitor, record, info, diagnose and tune select connections by these flags:", flags},
 		section{rules, nil},
 		section{"--density: a segment becomes a sample if", filter.Densities()},
 		section{"Events come at every density.", nil},

@@ -52,6 +52,31 @@ var jsonOf = map[string]func(*testing.T) string{
 	"airtide version":         filled[build],
 }
 
+// Examples can be copied from a terminal of 80 columns: none is broken. Flags behind -- would belong
+// to the command.
+func TestUsageAndExamplesCanBeCopied(t *testing.T) {
+	examples := 0
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+		for line := range strings.SplitSeq(cmd.Example, "\n") {
+			examples++
+			if len(line) > 80 {
+				t.Errorf("%s: an example of %d columns: %s", cmd.CommandPath(), len(line), line)
+			}
+		}
+		if before, _, _ := strings.Cut(cmd.UseLine(), "[flags]"); strings.Contains(before, "-- ") {
+			t.Errorf("%s: flags stand behind the command: %s", cmd.CommandPath(), cmd.UseLine())
+		}
+	}
+	walk(newRoot(&terminal.Terminal{}))
+	if examples < 100 {
+		t.Errorf("%d examples", examples)
+	}
+}
+
 func TestKeysOfExamplesAreInTheJSON(t *testing.T) {
 	filters, script := 0, regexp.MustCompile(`\| jq (?:-\w+ )*(?:'([^']*)'|(\S+))`)
 	var walk func(*cobra.Command)

@@ -22,7 +22,7 @@ func newLabList(t *terminal.Terminal) *cobra.Command {
 		Short: "List the experiments that come with airtide, and existing results",
 		Example: `  airtide lab list
   airtide lab list -o /data/results
-  airtide lab list --json | jq -r '.results[] | select(.finished < .runs) | .dir'`,
+  airtide lab list --json | jq -r '.results[] | select(.finished < .runs).dir'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			type experiment struct {

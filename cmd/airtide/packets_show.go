@@ -25,7 +25,7 @@ shows everything about one: segments sent again, duplicate ACKs, SACK, windows, 
 handshake. --json has everything about all.`,
 		Example: `  airtide packets show upload.pcap --top 100
   airtide packets show upload.pcap --connection 1
-  ssh root@ap tcpdump -i br-lan -s 160 -U -w - tcp | airtide packets show --live -
+  ssh root@ap tcpdump -i br-lan -s 160 -U -w - tcp | airtide packets --live -
   airtide packets show upload.pcap --json | jq '.connections[] | {client, end}'`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -19,7 +19,7 @@ All of them have the same key.
 airtide help services says how to run it at each boot, and how to stop it.`,
 		Example: `  airtide share key -o cell.key                 once; give it to every terminal
   airtide share run --key cell.key --interface wlan0
-  airtide share status --watch                  the state of the agents on this machine`,
+  airtide share status --watch                  the state of the agents here`,
 	}
 	return group(cmd, newShareRun(t), newShareStatus(t), newShareHub(t), newShareKey(t))
 }

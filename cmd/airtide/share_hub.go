@@ -34,7 +34,7 @@ send it their reports. The hub passes the reports of a member of a cell on to th
 still encrypted. It needs the keys of the cells to recognise members. It does not need root.`,
 		Example: `  airtide share hub --key cell.key
   airtide share hub --key cell.key --key guests.key --listen 192.168.1.2:4748
-  airtide share run --key cell.key --peer 192.168.1.2 --max-rate 400Mbit       on each terminal`,
+  airtide share run --key cell.key --peer 192.168.1.2    on each terminal`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(keys) == 0 {

@@ -39,9 +39,9 @@ it is read twice a second. Write a new file and rename it. A rate of 0 means non
 
 The standards are ` + strings.Join(radio.Standards(), ", ") + `.`,
 		Example: `  airtide share run --key cell.key --interface wlan0 --max-rate 400Mbit
-  airtide share run --key cell.key --peer 192.168.1.20 --peer 192.168.1.21   if the access point blocks multicast
-  airtide share run --key cell.key --peer 192.168.1.2      address of a running airtide share hub
-  airtide share run --key cell.key --interface wlan0 --metrics localhost:9478 --otlp http://collector:4318
+  airtide share run --key cell.key --peer 192.168.1.20 --peer 192.168.1.21
+  airtide share run --key cell.key --peer 192.168.1.2    if a hub runs there
+  airtide share run --key cell.key --interface wlan0 --metrics localhost:9478
   airtide share run --key cell.key --interface wlan0 --policy observe --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -45,7 +45,7 @@ The columns, with - for an unknown or unlimited value:
 The exit status is 1 if no agent runs here or if an agent does not answer within a second.`,
 		Example: `  airtide share status
   airtide share status --watch --interval 5s
-  airtide share status --json | jq '{bounded, reason, share_bps, peers: [.peers[] | {address, rate_bps}]}'`,
+  airtide share status --json | jq '{bounded, reason, share_bps}'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval <= 0 {

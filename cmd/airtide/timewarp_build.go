@@ -15,13 +15,13 @@ func newTimewarpBuild(t *terminal.Terminal) *cobra.Command {
 		verbose bool
 	)
 	cmd := &cobra.Command{
-		Use:   "build [-- make-argument ...]",
+		Use:   "build [flags] [-- make-argument ...]",
 		Short: "Build the module for a kernel",
 		Long: `Builds the module from sources in this binary. It needs make, a compiler, and the headers of the
 target kernel. Arguments behind -- are passed to make.`,
 		Example: `  airtide timewarp build
-  airtide timewarp build --kernel-headers /usr/src/linux-headers-6.1.0-56-amd64 -o timewarp.ko
-  airtide timewarp build --kernel-headers DIR -- ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-`,
+  airtide timewarp build --kernel-headers /usr/src/linux-headers-6.1.0-56-amd64
+  airtide timewarp build --kernel-headers DIR -o a.ko -- ARCH=arm64 LLVM=1`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); len(args) > 0 && dash != 0 {
 				return usageError{fmt.Errorf("unexpected argument %q: put arguments of make behind --", args[0])}

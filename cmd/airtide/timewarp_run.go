@@ -18,7 +18,7 @@ func newTimewarpRun(t *terminal.Terminal) *cobra.Command {
 		asJSON jsonFlag
 	)
 	cmd := &cobra.Command{
-		Use:   "run -N RATIO -- command ...",
+		Use:   "run -N RATIO [flags] -- command ...",
 		Short: "Run a command in warped time",
 		Long: `Loads the module, sets N and runs the command. Everything is restored when the command ends, on
 Ctrl-C, or when airtide is killed. Then it prints the duration of the command in real time and by

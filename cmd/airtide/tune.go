@@ -23,7 +23,7 @@ func newTune(t *terminal.Terminal) *cobra.Command {
 		quiet  quietFlag
 	)
 	cmd := &cobra.Command{
-		Use:   "tune [selection] [settings] [--keep] [-- command ...]",
+		Use:   "tune [selection] [settings] [flags] [-- command ...]",
 		Short: "Set limits on live and new TCP sockets",
 		Long: `Sets limits on existing and new TCP sockets: bounds of the congestion window, congestion control,
 pacing rate, buffers, timeouts. Port, host, process, cgroup and network namespace select the

@@ -73,6 +73,7 @@ Usage:
 Flags:
   -i, --interval duration   time between two updates of --watch, which
   -w, --watch               update until Ctrl-C
+  airtide share run --key k        share an access point with others
 `
 	want := `Shows the state of each agent on this machine, in any
 network namespace: the terminals in contact, and the rates
@@ -85,6 +86,8 @@ Flags:
   -i, --interval duration   time between two updates of
                             --watch, which
   -w, --watch               update until Ctrl-C
+  airtide share run --key k        share an access point
+                                   with others
 `
 	if got := WrapHelp(text, 60); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -47,7 +47,7 @@ func WrapHelp(text string, width int) string {
 		filled = prose && width < len(out[len(out)-1]) && len(line) >= paragraphWidth
 	}
 	for i, line := range out {
-		out[i] = wrap(line, width, min(lastColumn(line), width/2))
+		out[i] = wrap(line, width, min(lastColumn(line), width*2/3))
 	}
 	return strings.Join(out, "\n") + "\n"
 }
