@@ -7,15 +7,15 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// check validates the configuration before its parts validate theirs.
+// check validates the cell as a whole. Its parts are validated where they are made.
 func (c *Config) check() error {
 	if len(c.Terminals) == 0 {
 		return errors.New("the cell has no terminals: name at least one")
 	}
-	if err := steps(c.WireUp, func(s WireStep) int64 { return s.AtNs }); err != nil {
+	if err := checkSteps(c.WireUp, func(s WireStep) int64 { return s.AtNs }); err != nil {
 		return fmt.Errorf("wire towards the servers: %w", err)
 	}
-	if err := steps(c.WireDown, func(s WireStep) int64 { return s.AtNs }); err != nil {
+	if err := checkSteps(c.WireDown, func(s WireStep) int64 { return s.AtNs }); err != nil {
 		return fmt.Errorf("wire towards the terminals: %w", err)
 	}
 	for i := range c.Terminals {
@@ -31,11 +31,11 @@ func (c *Config) check() error {
 
 func (t *Terminal) check() error {
 	line := func(s LineStep) int64 { return s.AtNs }
-	if err := steps(t.Up, line); err != nil {
+	if err := checkSteps(t.Up, line); err != nil {
 		return fmt.Errorf("its path towards the servers: %w", err)
 	}
-	if err := steps(t.Down, line); err != nil {
-		return fmt.Errorf("its path towards it: %w", err)
+	if err := checkSteps(t.Down, line); err != nil {
+		return fmt.Errorf("its path from the servers: %w", err)
 	}
 	if t.Radio == nil {
 		if t.Refuse {
@@ -46,14 +46,14 @@ func (t *Terminal) check() error {
 	if len(t.Radio.PHY) == 0 {
 		return errors.New("its radio has no PHY rate")
 	}
-	if err := steps(t.Radio.PHY, func(s PHYStep) int64 { return s.AtNs }); err != nil {
+	if err := checkSteps(t.Radio.PHY, func(s PHYStep) int64 { return s.AtNs }); err != nil {
 		return fmt.Errorf("its PHY rates: %w", err)
 	}
 	return nil
 }
 
-// steps begin at 0 and follow each other in time.
-func steps[S any](all []S, at func(S) int64) error {
+// checkSteps checks that the first step is at 0 and each other one behind the one before.
+func checkSteps[S any](all []S, at func(S) int64) error {
 	for i, s := range all {
 		if i == 0 && at(s) != 0 {
 			return fmt.Errorf("the first step is at %d ns: put one at 0, from which the run starts", at(s))

@@ -75,7 +75,8 @@ func compressions(path string, source []byte) (found []string, err error) {
 	return found, nil
 }
 
-func TestEachLineHasOneAssignment(t *testing.T) {
+// checkFiles reports what a check finds in the Go files, and returns the number of files.
+func checkFiles(t *testing.T, check func(path string, source []byte) ([]string, error)) (n int) {
 	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -90,7 +91,8 @@ func TestEachLineHasOneAssignment(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		found, err := compressions(path, source)
+		n++
+		found, err := check(path, source)
 		for _, f := range found {
 			t.Error(f)
 		}
@@ -99,7 +101,10 @@ func TestEachLineHasOneAssignment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return n
 }
+
+func TestEachLineHasOneAssignment(t *testing.T) { checkFiles(t, compressions) }
 
 func TestCompressionsAreFound(t *testing.T) {
 	for statement, want := range map[string]bool{

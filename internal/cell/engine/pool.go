@@ -20,7 +20,7 @@ const (
 type slot struct {
 	// packet is the first field, so that a pointer to the packet is a pointer to the slot.
 	packet queue.Packet
-	to     *port // leaves by it
+	to     *port // by which it leaves
 	dueNs  int64 // when it left the world
 	memory *[slotBytes]byte
 	// checksumStart and checksumOffset locate an incomplete checksum: its first byte, counted from

@@ -38,7 +38,8 @@ type process struct {
 	taken     []*Status
 }
 
-// Messages between the processes are lines of JSON: the configuration, then orders, each answered.
+// order is a message to the engine, a line of JSON. The configuration comes first. Each order is
+// answered.
 type order struct {
 	Order string `json:"order"`
 	// StatusesNs are the times at which statuses are taken, since an order to begin, in order.

@@ -7,19 +7,19 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// Status is how an engine is doing, counted from Begin, or from its start before that; the lags
-// from the last Reset or Begin.
+// Status is the state of an engine. Its counts begin at Begin, or at the start of the engine before
+// that. The lags begin at the last Reset or Begin.
 type Status struct {
 	// TimeNs is the virtual time that has passed.
 	TimeNs int64 `json:"time_ns"`
-	// BeginNs is the time of Begin on clock.Now (CLOCK_MONOTONIC), the clock of recordings. TimeNs
-	// of this status is BeginNs + TimeNs there.
+	// BeginNs is the time of Begin by CLOCK_MONOTONIC, the clock of recordings. The status was taken
+	// at BeginNs + TimeNs.
 	BeginNs int64        `json:"begin_ns"`
 	Ports   []PortStatus `json:"ports"`
 	// Dropped packets, by queue.Place.
 	Dropped [queue.NumPlaces]uint64 `json:"dropped"`
 
-	// Lag is how late packets left the world against their virtual time.
+	// Lag is the delay of packets that left the world, against their virtual time.
 	Lag        Lateness `json:"lag"`
 	LagLimitNs int64    `json:"lag_limit_ns"`
 	// LagExceeded means that the run is invalid: more than 1 % of the packets were later than the
@@ -111,7 +111,7 @@ func (e *process) status() (*Status, error) {
 	if o, ok := e.loop.world.(Observed); ok {
 		world, err := json.Marshal(o.Observation())
 		if err != nil {
-			return nil, fmt.Errorf("encoding what the world tells: %w", err)
+			return nil, fmt.Errorf("encoding the observation of the world: %w", err)
 		}
 		status.World = world
 	}
@@ -119,22 +119,14 @@ func (e *process) status() (*Status, error) {
 }
 
 func (s *Status) warn(lost uint64) {
+	add := func(format string, values ...any) { s.Warnings = append(s.Warnings, fmt.Sprintf(format, values...)) }
 	if s.LagExceeded {
-		s.Warnings = append(
-			s.Warnings,
-			fmt.Sprintf(
-				"the engine fell behind: %s; run less beside it, or a smaller cell", s.Lag.Against(s.LagLimitNs),
-			),
-		)
+		add("the engine fell behind: %s; run less beside it, or a smaller cell", s.Lag.Against(s.LagLimitNs))
 	}
 	if s.Exhausted > 0 {
-		s.Warnings = append(
-			s.Warnings,
-			fmt.Sprintf("lost packets, because all %d slots were under way: %d; give the engine more slots", s.Slots,
-				s.Exhausted),
-		)
+		add("lost packets, because all %d slots were under way: %d; give the engine more slots", s.Slots, s.Exhausted)
 	}
 	if lost > 0 {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("lost packets, on their way into the engine: %d", lost))
+		add("lost packets, on their way into the engine: %d", lost)
 	}
 }

@@ -79,7 +79,8 @@ func Legacy(s Standard, mbps float64) (PHY, error) {
 // A modulation and coding scheme: coded bits per subcarrier, and the code's rate.
 type modulation struct{ bits, numerator, denominator, referenceKbps int }
 
-// In the order of the MCS index of VHT and HE (21.5, 27.5); HT's index modulo 8 is the same (19.5).
+// modulations has the order of the MCS index of VHT and HE (21.5, 27.5). HT's index modulo 8 is the
+// same (19.5).
 var modulations = [...]modulation{
 	{1, 1, 2, 6000},
 	{2, 1, 2, 12000},

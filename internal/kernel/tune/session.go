@@ -28,7 +28,7 @@ type session struct {
 	// PID is in the PID namespace of the process, so only people look for it.
 	PID   int       `json:"pid"`
 	Begun time.Time `json:"begun"`
-	// The same by CLOCK_BOOTTIME, which orders sessions even if the wall clock jumps.
+	// BootNs is Begun by CLOCK_BOOTTIME, which orders sessions even if the wall clock jumps.
 	BootNs    int64     `json:"begun_boot_ns"`
 	Keep      bool      `json:"keep"`
 	Selection Selection `json:"selection"`

@@ -55,7 +55,7 @@ const Timeline FigureKind = "timeline"
 
 func (*FigureKind) Choices() []string { return []string{"lines", "bars", "scatter", string(Timeline)} }
 
-// figure checks the part of a figure that is equal at all points.
+// check checks the part of a figure that is equal at all points.
 func (f Figure) check(c *checker, path string) {
 	swept := c.swept()
 	measured := c.e.Measure.Names()
@@ -103,7 +103,7 @@ func (f Figure) check(c *checker, path string) {
 	}
 }
 
-// figureFlows checks the flows of a figure, and that they are recorded.
+// checkFlows checks the flows of a figure, and that they are recorded.
 func (f Figure) checkFlows(c *checker, path string) {
 	plot := fmt.Sprintf("%q", string(f.Plot))
 	switch {
@@ -132,7 +132,7 @@ func (c *checker) swept() (names []string) {
 	return names
 }
 
-// plot checks a figure of one flow's recording or capture.
+// checkPlot checks a figure of one flow's recording or capture.
 func (f Figure) checkPlot(c *checker, path string) {
 	plot := fmt.Sprintf("%q", string(f.Plot))
 	switch {
@@ -153,7 +153,7 @@ func timeSeriesNames() []string {
 	return names
 }
 
-// place checks that the swept parameters have the given values.
+// check checks that the swept parameters have the given values.
 func (place PointFilter) check(c *checker, path string) {
 	for _, name := range slices.Sorted(maps.Keys(place)) {
 		i := slices.IndexFunc(c.parameters, func(p Parameter) bool { return p.Name == name })

@@ -99,7 +99,7 @@ func (t *Terminal) guest() *GuestSetup {
 	return g
 }
 
-// guest checks the fields that only virtual machines have, and those that virtual machines lack.
+// checkGuest checks the fields that only virtual machines have, and those that they lack.
 func (t Terminal) checkGuest(c *checker, path string) {
 	if t.Kind != VirtualMachine {
 		for field, given := range map[string]bool{"kernel": t.Kernel != "", "time": t.Time != Time{}} {
@@ -127,7 +127,7 @@ func (c *checker) ofAirtide(name string) bool {
 	return own || slices.Contains(congestion.All(), congestion.Kind(name))
 }
 
-// guestFlow checks the restrictions on flows of virtual machines.
+// checkGuests checks the restrictions on flows of virtual machines.
 func (f Flow) checkGuests(c *checker, path string) {
 	guests := map[string]bool{}
 	for _, t := range c.e.Terminals {

@@ -258,7 +258,7 @@ func (m Measurement) check(c *checker, path string) {
 	}
 }
 
-// partOfRun checks the fields from and to.
+// checkTime checks the fields from and to.
 func (m Measurement) checkTime(c *checker, path string) {
 	if m.From == 0 && m.To == 0 {
 		return
@@ -275,7 +275,7 @@ func (m Measurement) checkTime(c *checker, path string) {
 	}
 }
 
-// cellMeasurement checks a measurement of the whole cell.
+// checkCell checks a measurement of the whole cell.
 func (m Measurement) checkCell(c *checker, path string) {
 	for name, given := range map[string]bool{"flows": len(m.Flows) > 0, "terminals": len(m.Terminals) > 0} {
 		if given {
@@ -295,7 +295,7 @@ func (m Measurement) checkCell(c *checker, path string) {
 	m.checkMaxima(c, path, flows)
 }
 
-// maxima checks that the rate of each terminal alone is known.
+// checkMaxima checks that the rate of each terminal alone is known.
 func (m Measurement) checkMaxima(c *checker, path string, flows []Item[Flow]) {
 	if !slices.Contains(overMax, m.Quantity) {
 		return

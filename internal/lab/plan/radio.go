@@ -93,7 +93,7 @@ func (r Radio) check(c *checker, path string) {
 	}
 }
 
-// access checks the values that the medium would refuse, with a message for each window.
+// check checks the values that the medium would refuse, with a message for each window.
 func (a Access) check(c *checker, path string) {
 	if a.AIFSN < 0 || a.AIFSN > 15 || a.AIFSN == 0 && c.has(path+".aifsn") {
 		c.problem(path+".aifsn", c.found(path+".aifsn"), "1 to 15")

@@ -74,7 +74,7 @@ func row(c *report.Comparison, p report.Compared, o TextOptions) []string {
 		number(p.Difference.Value), interval(p.Difference.Interval), ratio, significant)
 }
 
-// texts returns the settings in the order of some parameters.
+// textsOf returns the settings in the order of some parameters.
 func textsOf(p *report.Compared, parameters []string) []string {
 	row := make([]string, len(parameters))
 	for i, name := range parameters {

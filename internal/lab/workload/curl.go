@@ -164,7 +164,7 @@ func firstOf(errs []error) error {
 	return errors.Join(different...)
 }
 
-// curl's exit status for a time limit (libcurl-errors(3)).
+// curlTimedOut is curl's exit status for a time limit (libcurl-errors(3)).
 const curlTimedOut = 28
 
 // checkReports returns an error if a curl failed.

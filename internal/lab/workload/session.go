@@ -61,9 +61,9 @@ type flow struct {
 	server *server // nil for ping
 	// group contains the client programs that have no option for the congestion control.
 	group *machine.CongestionGroup
-	// command is the command of the first client.
-	first   sync.Once
+	// command is the command of the first client, which sets it once.
 	command []string
+	first   sync.Once
 }
 
 // clients maps each protocol to its client program.

@@ -57,7 +57,7 @@ func (m members) get(i int, cc *[15]uint64) int64 {
 	return int64(uint32(cc[p.offset/8]>>(8*(p.offset%8)+uint32(p.shift))) & p.mask)
 }
 
-// u64 reads a member of 64 bits that is aligned to 4 bytes.
+// readU64 reads a member of 64 bits that is aligned to 4 bytes.
 func readU64(cc *[15]uint64, offset uint32) uint64 {
 	if offset%8 == 0 {
 		return cc[offset/8]
@@ -161,7 +161,8 @@ func find(list []btf.Member, name string, base btf.Bits) (member, bool) {
 	return member{}, false
 }
 
-// BICTCP_HZ is 2^10 (net/ipv4/tcp_cubic.c): K and time in the cubic count 1/1024 s.
+// bictcpHZ is BICTCP_HZ of net/ipv4/tcp_cubic.c, a power of two: K and time in the cubic count
+// 1/1024 s.
 const bictcpHZ = 10
 
 var cubicState = privateState{

@@ -59,11 +59,9 @@ type Options struct {
 	// Aliases finds names under which congestion controls with another's private state are loaded:
 	// "fair" is "cubic_rtt".
 	Aliases func() (map[string]string, error)
-	// lacks are tracepoints that the kernel is taken not to have: tests see by it how an older
-	// kernel is observed.
+	// lacks names tracepoints that tests hide, to observe as on an older kernel.
 	lacks []string
-	// refuses names ways to attach, or the walk, that the kernel is taken to refuse. Tests use it
-	// to see the replacements.
+	// refuses names ways to attach, or the walk, that fail in tests of their replacements.
 	refuses []string
 }
 
@@ -114,8 +112,8 @@ func load(o Options) (*loaded, error) {
 	if err := o.Filter.Check(); err != nil {
 		return nil, err
 	}
-	// Refused without CAP_SYS_RESOURCE, and not needed from kernel 5.11 on, where memory counts to
-	// the cgroup.
+	// This is refused without CAP_SYS_RESOURCE. Kernel 5.11 or newer does not need it: there the
+	// memory counts to the cgroup.
 	_ = rlimit.RemoveMemlock()
 	types, err := kernelTypes(o.BTFPath)
 	if err != nil {
@@ -142,7 +140,7 @@ func load(o Options) (*loaded, error) {
 	return nil, explain(why.join())
 }
 
-// refusals are why the kernel refused ways to attach. Those with the same reason are one.
+// refusals are the ways to attach that the kernel refused. Ways with the same reason are one entry.
 type refusals []refusal
 
 type refusal struct {

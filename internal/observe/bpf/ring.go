@@ -21,7 +21,7 @@ const (
 	controlSize = int(unsafe.Sizeof(monitorRingControl{}))
 	// nestedShare divides the size of the rings of the nested levels, which are seldom used.
 	nestedShare = 8
-	// Slots are padded to multiples of cacheLine.
+	// cacheLine divides the size of a slot.
 	cacheLine = 64
 	// ringRelease is the number of records after which their room is given back to the programs.
 	// Each release invalidates the cache line that the programs read, so it is not one.

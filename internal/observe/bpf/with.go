@@ -120,7 +120,7 @@ const moreWords = 2
 // morePrefix begins the names of the programs of parts; the tracepoint follows.
 const morePrefix = "more_"
 
-// The programs that count bytes at the root of the cgroups.
+// cgroupPrograms count bytes at the root of the cgroups.
 var cgroupPrograms = map[string]ebpf.AttachType{
 	"more_received": ebpf.AttachCGroupInetIngress,
 	"more_sent":     ebpf.AttachCGroupInetEgress,

@@ -20,8 +20,8 @@ import (
 const (
 	DefaultInterval = 100 * time.Millisecond
 	leastInterval   = time.Millisecond
-	// No power of two, or the same row of all columns would fall into the same few lines of the
-	// processor's cache.
+	// defaultBatchRows is no power of two, or the same row of all columns would fall into the same
+	// few lines of the processor's cache.
 	defaultBatchRows = 1000
 	relistInterval   = time.Second
 	// failuresInARow is the number of polls in a row that fail for want of memory before Run gives
@@ -80,7 +80,7 @@ type Source struct {
 	cgroups        *owner.Cgroups // nil without cgroup v2
 	stats          guardedStats
 
-	// Used by Run only.
+	// sink and the fields below are used by Run only.
 	sink       tcp.Sink
 	emitEvent  func(*tcp.Event) error
 	round      uint64

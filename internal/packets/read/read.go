@@ -38,10 +38,11 @@ const (
 	maxInterfaces = 1 << 16
 	maxWindow     = 32 << 20 // memory of a zstd decoder; levels up to 20 need no more
 
-	// A compressed capture of more than freeBytes may expand as far as gzip can.
+	// freeBytes is the size above which a compressed capture may expand only as far as gzip can.
 	freeBytes    = 1 << 28
 	maxExpansion = 1100
-	// More than freePackets need compressedBytes each. Headers of real traffic need 8 and more.
+	// freePackets is the number above which each packet needs compressedBytes. Headers of real
+	// traffic need 8 and more.
 	freePackets     = 1 << 17
 	compressedBytes = 4
 )

@@ -68,7 +68,7 @@ func (p prices) budget(l Limits) float64 {
 	return b
 }
 
-// everyone lists all terminals, for pour to take apart.
+// everyone lists all terminals. raiseLevel changes the list.
 func (s *Solver) everyone() []int {
 	for i := range s.all {
 		s.all[i] = i

@@ -28,11 +28,12 @@ type cellState struct {
 // shares. Until then a slower radio looks like a slower wire. This takes rateProbeWait, and
 // rateProbeWaitEach for each of these terminals, but maxRateProbeWait at most.
 const (
-	// A probe is announced up to 1.6 s ahead, and its result is in the next report.
+	// rateProbeWait is longer than the 1.6 s by which a probe is announced ahead. Its result is in
+	// the next report.
 	rateProbeWait = 2 * time.Second
-	// The longest common probe is 0.4 s, and 0.2 s lie between two.
+	// rateProbeWaitEach has room for the longest common probe, 0.4 s, and the 0.2 s between two.
 	rateProbeWaitEach = 700 * time.Millisecond
-	// Longer than the budget of probes of a dozen terminals, nobody waits.
+	// maxRateProbeWait is the budget of the probes of a dozen terminals.
 	maxRateProbeWait = 8 * time.Second
 )
 

@@ -44,7 +44,7 @@ func (t RateFile) Write(path string) error {
 		err = sysfile.Write(path, append(text, '\n'), 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("telling a PHY rate by a file: %w", err)
+		return fmt.Errorf("writing a PHY rate: %w", err)
 	}
 	return nil
 }

@@ -128,8 +128,8 @@ func (v *view) rttAxis() figure.Axis {
 	return a
 }
 
-// Styles of lines. No two lines of one panel share dash and width, so that they differ without
-// their colours too.
+// solid is a style of lines. No two lines of one panel share dash and width, so that they also
+// differ without their colours.
 func solid(ink figure.Ink, width float64) figure.Style { return figure.Style{Ink: ink, Width: width} }
 
 func dashed(ink figure.Ink, width float64) figure.Style {

@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// A results page holds the experiments whose names begin with prefix. If paper is set, the claims
-// that name a place in the paper are counted apart from our own targets.
+// resultsPage holds the experiments whose names begin with prefix. If paper is set, the claims that
+// name a place in the paper are counted apart from our own targets.
 type resultsPage struct {
 	prefix, file, title string
 	paper               bool

@@ -37,9 +37,9 @@ const (
 	defaultBeta = 717. / 1024
 	maxGamma    = 10_000
 	// minTimeRatio and maxTimeRatio are the limits of airtide timewarp.
-	// maxTimeTerm keeps products within 64 bits.
-	maxTimeRatio = 1000
 	minTimeRatio = 0.1
+	maxTimeRatio = 1000
+	// maxTimeTerm keeps products within 64 bits.
 	maxTimeTerm  = 1_000_000
 	maxLowWindow = 1 << 20
 )
