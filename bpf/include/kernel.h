@@ -233,6 +233,11 @@ struct sk_buff {
 	struct sock *sk;
 	struct net_device *dev;
 	char cb[48];
+	unsigned int end; /* of 64-bit kernels */
+};
+
+struct skb_shared_info {
+	unsigned short gso_segs;
 };
 
 /* A connection that has no socket yet, at the listening end. */

@@ -229,16 +229,25 @@ static __noinline int ack_events(struct flow_state *fs, struct tcp_sock *tp, str
  * (tcp_retransmit_timer). */
 static __noinline int unseen_timeouts(struct flow_state *fs, struct tcp_sock *tp)
 {
-	u32 backoff, rto;
+	struct ring_control *ring;
+	struct event_record *e;
+	u32 backoff, before;
 
 	if (!fs || !tp)
 		return 0;
 	backoff = tp->inet_conn.icsk_backoff;
-	rto = tp->inet_conn.icsk_rto;
-	if (ca_state_of(tp) == TCP_CA_Loss)
-		for (u32 n = fs->timeouts; n < backoff && n < MAX_BACKOFF; n++)
-			event_value(fs, tp, EVENT_TIMEOUT, rto >> ((backoff - n) & 31), BY_DIFFERENCE);
+	before = fs->timeouts;
 	fs->timeouts = backoff;
+	if (ca_state_of(tp) != TCP_CA_Loss || backoff <= before)
+		return 0;
+	/* One record for all: a loop over records takes the verifier as long as all the rest. */
+	e = event_start(fs, tp, EVENT_TIMEOUT, &ring);
+	if (!e)
+		return 0;
+	e->value = tp->inet_conn.icsk_rto;
+	e->from_sample = BY_DIFFERENCE;
+	e->blocks = backoff - before < MAX_BACKOFF ? backoff - before : MAX_BACKOFF;
+	submit(ring);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 struct synack {
 	u64 first_ns;
 	u32 retransmits;
+	u32 counted; /* in COUNTER_SYNACK_AGAIN */
 };
 
 /* By the addresses of the connection to come. Those that never come fall out. */
@@ -18,7 +19,8 @@ struct {
 	__type(value, struct synack);
 } synacks SEC(".maps");
 
-static __always_inline void on_synack(const struct request_sock *req)
+/* The filter lets the listener through if counts says so; its addresses are known here. */
+static __always_inline void on_synack(const struct request_sock *req, bool counts)
 {
 	const struct sock_common *c = &req->__req_common;
 	struct synack fresh = {.retransmits = 1}, *known;
@@ -43,6 +45,10 @@ static __always_inline void on_synack(const struct request_sock *req)
 	}
 	read_field(first_us, ((const struct tcp_request_sock *)req)->snt_synack);
 	fresh.first_ns = first_us * 1000;
+	if (counts && address_passes(&a)) {
+		fresh.counted = 1;
+		mon_count(COUNTER_SYNACK_AGAIN);
+	}
 	bpf_map_update_elem(&synacks, &a, &fresh, 0);
 }
 
@@ -68,6 +74,8 @@ static __noinline int handshake_done(struct flow_state *fs, struct tcp_sock *tp,
 		if (known) {
 			began = known->first_ns;
 			retransmits = known->retransmits;
+			if (known->counted)
+				mon_count(COUNTER_SYNACK_DONE);
 			bpf_map_delete_elem(&synacks, &a);
 		} else if (tp->srtt_us) {
 			began = now - (u64)(tp->srtt_us >> 3) * 1000;

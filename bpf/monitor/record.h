@@ -25,6 +25,7 @@ enum mon_with_parts {
 	WITH_WAITS = 8,
 	WITH_UDP = 16,
 	WITH_HALF_CLOSED = 32,
+	WITH_MERGES = 64,
 };
 
 /* Numbers equal tcp.EventKind; a test holds them together. */
@@ -93,13 +94,15 @@ enum mon_sample_flags {
 #define CC_WORDS 13 /* ICSK_CA_PRIV_SIZE is 104 bytes (include/net/inet_connection_sock.h) */
 #define MORE_WORDS 2
 
-/* Bits of the second word of WITH_TIMESTAMPS and WITH_WAITS. The rest is the longest wait of a
- * packet for the device since the sample before, in ns. */
+/* Bits of the second word of WITH_TIMESTAMPS, WITH_WAITS and WITH_MERGES. Behind them come the
+ * segments that the arriving one stands for, and the longest wait of a packet for the device since
+ * the sample before, in ns. */
 enum mon_more_flags {
 	MORE_TIMESTAMPS = 1, /* the segment had timestamps */
 	MORE_BLOCKED = 2, /* a writer waits for room in the send buffer */
 	MORE_THROTTLED = 4, /* TCP waits for the own device (TCP small queues) */
-	MORE_BITS = 8, /* bits below the wait */
+	MORE_SEGMENTS = 8, /* bits below the number of segments */
+	MORE_WAIT = 24, /* bits below the wait */
 };
 
 struct sample_record {
@@ -206,7 +209,7 @@ struct event_record {
 	__u8 ca_state; /* icsk_ca_state */
 	__u64 flow; /* number of the flow */
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u8 blocks; /* number of SACK blocks */
+	__u8 blocks; /* number of SACK blocks; of timeouts found by comparing, their number */
 	__u8 from_sample; /* 1 if found by comparing, at a segment */
 	__u16 cpu; /* number of the processor */
 	__u32 cwnd; /* packets */
@@ -247,6 +250,8 @@ enum mon_counter {
 	COUNTER_UNOWNED, /* ended before their owner was known, with a filter by process */
 	COUNTER_IP_BYTES, /* of packets of this host's sockets */
 	COUNTER_UDP_443_BYTES, /* of those of UDP from or to port 443 */
+	COUNTER_SYNACK_AGAIN, /* handshakes whose SYN-ACK was sent again */
+	COUNTER_SYNACK_DONE, /* those of them that opened a connection */
 	COUNTERS,
 };
 

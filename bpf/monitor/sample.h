@@ -47,7 +47,7 @@ static __always_inline void sample_more(struct sample_record *s, struct flow_sta
 					struct packet *p)
 {
 	u32 at = mon_cc_words_most < CC_WORDS ? mon_cc_words_most : CC_WORDS;
-	u64 word = fs->device_wait_ns << MORE_BITS;
+	u64 word = fs->device_wait_ns << MORE_WAIT;
 	struct socket *socket = sk->sk_socket;
 	unsigned long flags = 0;
 
@@ -65,6 +65,8 @@ static __always_inline void sample_more(struct sample_record *s, struct flow_sta
 			word |= MORE_THROTTLED;
 		fs->device_wait_ns = 0;
 	}
+	if ((mon_with & WITH_MERGES) && p)
+		word |= (u64)p->segments << MORE_SEGMENTS;
 	s->cc[at + 1] = word;
 }
 
@@ -174,7 +176,7 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 			break;
 		s->cc[i] = tp->inet_conn.icsk_ca_priv[i];
 	}
-	if (mon_with & (WITH_TIMESTAMPS | WITH_WAITS))
+	if (mon_with & (WITH_TIMESTAMPS | WITH_WAITS | WITH_MERGES))
 		sample_more(s, fs, sk, p);
 	submit(ring);
 	fs->last_sample_ns = now;

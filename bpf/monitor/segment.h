@@ -21,6 +21,7 @@ struct packet {
 	u8 blocks;
 	u8 dsack;
 	u8 timestamps;
+	u16 segments;
 	u32 tsval;
 	u32 tsecr;
 	u32 sack[2 * MAX_BLOCKS];
@@ -123,6 +124,7 @@ static __always_inline void parse_timestamps(struct packet *p, const u8 *header,
 struct arrival {
 	const u8 *header;
 	const struct tcp_skb_cb *cb;
+	const struct skb_shared_info *shared; /* only WITH_MERGES */
 	u32 len;
 	bool typed; /* the program may read through typed pointers, which is cheaper than a copy */
 };
@@ -162,6 +164,11 @@ static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const s
 		parse_sack(p, a->header, size - TCP_HEADER);
 	if (mon_with & WITH_TIMESTAMPS)
 		parse_timestamps(p, a->header, size);
+	if (mon_with & WITH_MERGES) {
+		read_field(p->segments, a->shared->gso_segs);
+		if (!p->segments)
+			p->segments = 1;
+	}
 	return true;
 }
 

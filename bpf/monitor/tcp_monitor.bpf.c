@@ -46,6 +46,8 @@ static __always_inline void on_typed_segment(const struct sock *sk, struct tcp_s
 		.typed = true,
 	};
 
+	if (mon_with & WITH_MERGES)
+		a.shared = (const struct skb_shared_info *)(skb->head + skb->end);
 	mon_enter();
 	on_segment((u64)sk, sk, tp, &a);
 	mon_leave();
@@ -238,6 +240,7 @@ int raw_tcp_probe(struct bpf_raw_tracepoint_args *ctx)
 	struct tcp_sock *tp;
 	struct arrival a = {.cb = (const struct tcp_skb_cb *)&skb->cb};
 	unsigned char *head = NULL;
+	unsigned int end = 0;
 	u16 offset = 0;
 
 	if (copied_netns_excluded(sk))
@@ -249,6 +252,10 @@ int raw_tcp_probe(struct bpf_raw_tracepoint_args *ctx)
 	read_field(offset, skb->transport_header);
 	read_field(a.len, skb->len);
 	a.header = head + offset;
+	if (mon_with & WITH_MERGES) {
+		read_field(end, skb->end);
+		a.shared = (const struct skb_shared_info *)(head + end);
+	}
 	on_segment((u64)sk, &SK(tp), tp, &a);
 	mon_leave();
 	return 0;
@@ -365,7 +372,19 @@ int more_net_dev_start_xmit(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/tcp_retransmit_synack")
 int more_tcp_retransmit_synack(struct bpf_raw_tracepoint_args *ctx)
 {
-	on_synack((const struct request_sock *)ctx->args[1]);
+	const struct sock *listener = (const struct sock *)ctx->args[0];
+	struct tcp_sock *tp;
+	bool counts = false;
+
+	/* A handshake has no owner yet. */
+	if (!filter_pids_n && !filter_comms_n && !copied_netns_excluded(listener)) {
+		tp = enter_with_copy(listener);
+		if (tp) {
+			counts = cgroup_passes(cgroup_pointer(tp));
+			mon_leave();
+		}
+	}
+	on_synack((const struct request_sock *)ctx->args[1], counts);
 	return 0;
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -35,6 +36,8 @@ type recordedEvent struct {
 	DeviceWait       *int64 `json:"device_wait_us"`
 	State            *int64 `json:"state"`
 	Acked            *int64 `json:"acked_bytes"`
+	SYNACKAgain      int64  `json:"synack_again"`
+	SYNACKDone       int64  `json:"synack_again_done"`
 	IPBytes          int64  `json:"ip_bytes"`
 	UDP443Bytes      int64  `json:"udp_443_bytes"`
 }
@@ -170,26 +173,32 @@ func TestLossesBeyondThisHostAreNotItsDrops(t *testing.T) {
 	}
 }
 
-// The SYN-ACK is lost once, so the handshake takes a second longer.
+// A SYN-ACK is lost once, so the handshake takes a second longer. Another handshake never ends.
 func TestHandshakesAreTimed(t *testing.T) {
 	need.Root(t)
 	n := testnet.New(t, testnet.Options{Segments: true})
-	records, _ := recordWith(t, n, "handshake", func() {
+	records, path := recordWith(t, n, "handshake", func() {
 		n.Connect(testnet.Dial{})
 		n.Server.Out.Blackout(true)
+		abandonHandshake(t, n)
+		before := n.Server.Out.Counts().Dropped
 		done := make(chan bool)
 		go func() {
 			defer close(done)
 			n.Connect(testnet.Dial{})
 		}()
 		testnet.Eventually(t, 20*time.Second, "a SYN-ACK to be lost", func() bool {
-			return n.Server.Out.Counts().Dropped > 0
+			return n.Server.Out.Counts().Dropped > before
 		})
 		n.Server.Out.Blackout(false)
 		<-done
 	})
 	var quick, slow []string
+	var last recordedEvent
 	for _, e := range records {
+		if e.Type == "lost" {
+			last = e
+		}
 		if e.Kind != "handshake" {
 			continue
 		}
@@ -201,6 +210,82 @@ func TestHandshakesAreTimed(t *testing.T) {
 	}
 	if len(quick) != 2 || len(slow) != 2 {
 		t.Errorf("quick handshakes %q, slow ones %q, want two of each", quick, slow)
+	}
+	if last.SYNACKAgain != 2 || last.SYNACKDone != 1 {
+		t.Errorf("%d handshakes had their SYN-ACK sent again, %d of them opened", last.SYNACKAgain, last.SYNACKDone)
+	}
+	if text := mustRun(t, "info", path); !strings.Contains(text,
+		"handshakes     the SYN-ACK was sent again for 2 handshakes, of which 1 opened\n") {
+		t.Errorf("info does not tell of the handshake that did not end: %s", text)
+	}
+}
+
+// abandonHandshake sends a SYN to a listener, whose SYN-ACKs are lost, and closes the socket when
+// one was sent again.
+func abandonHandshake(t *testing.T, n *testnet.Network) {
+	t.Helper()
+	var l net.Listener
+	err := n.Server.Do(func() (err error) {
+		l, err = net.ListenTCP("tcp4", &net.TCPAddr{})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var fd int
+	err = n.Client.Do(func() (err error) {
+		fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := &unix.SockaddrInet4{Port: l.Addr().(*net.TCPAddr).Port, Addr: n.Server.V4.As4()}
+	if err := unix.Connect(fd, to); err != unix.EINPROGRESS {
+		t.Fatal(err)
+	}
+	testnet.Eventually(t, 20*time.Second, "two SYN-ACKs to be lost", func() bool {
+		return n.Server.Out.Counts().Dropped > 1
+	})
+	if err := unix.Close(fd); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Segments that are joined before TCP sees them, or were never split, are as many as the kernel
+// counts.
+func TestMergedSegmentsAreCounted(t *testing.T) {
+	need.Root(t)
+	n := testnet.New(t, testnet.Options{})
+	var came int64
+	_, path := recordWith(t, n, "merges", func() {
+		client, server := n.Connect(testnet.Dial{})
+		testnet.MustSend(t, client, server, 1<<20)
+		came = int64(testnet.Info(t, server).Segs_in)
+	})
+	var r struct {
+		Flows []struct {
+			ReceivedBytes int64 `json:"received_bytes"`
+			Merged        struct{ Segments, Samples int64 }
+		}
+	}
+	if err := json.Unmarshal([]byte(mustRun(t, "info", "--json", path)), &r); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, f := range r.Flows {
+		if f.ReceivedBytes < 1<<20 {
+			continue
+		}
+		found = true
+		// The ACK of the handshake and the FIN make no samples of a segment.
+		if m := f.Merged; m.Segments < came-2 || m.Segments > came+2 || m.Samples > m.Segments/2 {
+			t.Errorf("%d segments in %d samples, the kernel counts %d", m.Segments, m.Samples, came)
+		}
+	}
+	if text := mustRun(t, "info", path); !found || !strings.Contains(text, "\nmerged         ") {
+		t.Errorf("info does not tell of merged segments: %s", text)
 	}
 }
 

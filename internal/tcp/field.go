@@ -81,6 +81,7 @@ const (
 	WriterBlocked
 	DeviceThrottled
 	DeviceWaitUs
+	MergedPackets
 
 	// Private state of congestion controls, by name.
 	CubicKMs
@@ -190,6 +191,8 @@ func (f Field) OnDemand() string {
 		return "timestamps"
 	case WriterBlocked, DeviceThrottled, DeviceWaitUs:
 		return "waits"
+	case MergedPackets:
+		return "merges"
 	}
 	return ""
 }
@@ -389,6 +392,12 @@ var fieldTable = [NumFields]FieldInfo{
 		"device_wait_us", "µs", Gauge,
 		"longest wait of a packet between TCP and the device since the last sample; absent without --with waits",
 		"net_dev_start_xmit, sk_buff.skb_mstamp_ns",
+	},
+	MergedPackets: {
+		"merged_packets", "packets", Gauge,
+		"segments that the arriving one stands for: joined by GRO or in the socket's backlog, or never split; " +
+			"absent without --with merges",
+		"skb_shared_info.gso_segs",
 	},
 
 	CubicKMs: {

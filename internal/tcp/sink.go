@@ -25,6 +25,11 @@ type Loss struct {
 	// or to port 443, which is mostly QUIC. They are counted on demand.
 	IPBytes     uint64 `json:"ip_bytes,omitempty"`
 	UDP443Bytes uint64 `json:"udp_443_bytes,omitempty"`
+	// SYNACKAgain counts handshakes at this host's listeners whose SYN-ACK was sent again, and
+	// SYNACKDone those of them that opened a connection. They are counted on demand, and not with a
+	// filter by process: a handshake has no process yet.
+	SYNACKAgain uint64 `json:"synack_again,omitempty"`
+	SYNACKDone  uint64 `json:"synack_again_done,omitempty"`
 }
 
 // Total is the number of records that are missing: lost on all processors, orphaned, or never made.
@@ -49,6 +54,8 @@ func (l *Loss) Since(before *Loss) Loss {
 	d.Missed -= before.Missed
 	d.IPBytes -= before.IPBytes
 	d.UDP443Bytes -= before.UDP443Bytes
+	d.SYNACKAgain -= before.SYNACKAgain
+	d.SYNACKDone -= before.SYNACKDone
 	return d
 }
 

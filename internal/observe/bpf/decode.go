@@ -134,7 +134,9 @@ func (d *decoder) more(s *monitorSampleRecord, i int) {
 	c[tcp.EchoedTimestamp][i] = orAbsent(int64(segment>>32), timed)
 	c[tcp.WriterBlocked][i] = flag(has(monitorMonMoreFlagsMORE_BLOCKED))
 	c[tcp.DeviceThrottled][i] = flag(has(monitorMonMoreFlagsMORE_THROTTLED))
-	wait := int64(word >> monitorMonMoreFlagsMORE_BITS / 1000)
+	segments := int64(uint16(word >> monitorMonMoreFlagsMORE_SEGMENTS))
+	c[tcp.MergedPackets][i] = orAbsent(segments, segments > 0)
+	wait := int64(word >> monitorMonMoreFlagsMORE_WAIT / 1000)
 	c[tcp.DeviceWaitUs][i] = orAbsent(wait, wait > 0)
 }
 
@@ -306,9 +308,13 @@ func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b
 	}
 }
 
+func eventRecord(raw []byte) *monitorEventRecord {
+	return (*monitorEventRecord)(unsafe.Pointer(unsafe.SliceData(raw)))
+}
+
 // event converts an event_record into e.
 func (d *decoder) event(raw []byte, flow tcp.FlowID, e *tcp.Event) {
-	r := (*monitorEventRecord)(unsafe.Pointer(unsafe.SliceData(raw)))
+	r := eventRecord(raw)
 	sent := func(seq uint32) int64 { return int64(r.BytesAcked) + int64(int32(seq-r.SndUna)) }
 	*e = tcp.Event{
 		TimeNs: int64(r.TimeNs), Flow: flow, Kind: tcp.EventKind(r.Event), Code: tcp.ErrorCode(r.Code),
@@ -323,13 +329,26 @@ func (d *decoder) event(raw []byte, flow tcp.FlowID, e *tcp.Event) {
 	case tcp.EventSack, tcp.EventDsack, tcp.EventDupAck:
 		e.Seq = sent(r.Seq)
 	case tcp.EventTimeout:
-		e.Value = d.ticks.us(uint32(r.Value))
+		e.NumBlocks = 0
+		e.Value = d.timeout(raw, int(r.Blocks))
 	case tcp.EventCCChange:
 		e.Text = cString(r.Text[:])
 	}
 	for i := range e.NumBlocks {
 		e.Blocks[i] = tcp.Block{Start: sent(r.Sack[2*i]), End: sent(r.Sack[2*i+1])}
 	}
+}
+
+// timeouts returns the number of timeouts that a record of one stands for: those found by comparing
+// share a record.
+func timeouts(raw []byte) int {
+	return max(1, int(eventRecord(raw).Blocks))
+}
+
+// timeout returns the time in µs of the timeout before which the timer has doubled left times less
+// than now.
+func (d *decoder) timeout(raw []byte, left int) int64 {
+	return d.ticks.us(uint32(eventRecord(raw).Value) >> left)
 }
 
 // flow converts a flow_record; the ID is left to the caller.

@@ -164,7 +164,9 @@ const (
 	monitorMonCounterCOUNTER_UNOWNED      monitorMonCounter = 2
 	monitorMonCounterCOUNTER_IP_BYTES     monitorMonCounter = 3
 	monitorMonCounterCOUNTER_UDP_443BYTES monitorMonCounter = 4
-	monitorMonCounterCOUNTERS             monitorMonCounter = 5
+	monitorMonCounterCOUNTER_SYNACK_AGAIN monitorMonCounter = 5
+	monitorMonCounterCOUNTER_SYNACK_DONE  monitorMonCounter = 6
+	monitorMonCounterCOUNTERS             monitorMonCounter = 7
 )
 
 type monitorMonEventKind uint32
@@ -206,7 +208,8 @@ const (
 	monitorMonMoreFlagsMORE_TIMESTAMPS monitorMonMoreFlags = 1
 	monitorMonMoreFlagsMORE_BLOCKED    monitorMonMoreFlags = 2
 	monitorMonMoreFlagsMORE_THROTTLED  monitorMonMoreFlags = 4
-	monitorMonMoreFlagsMORE_BITS       monitorMonMoreFlags = 8
+	monitorMonMoreFlagsMORE_SEGMENTS   monitorMonMoreFlags = 8
+	monitorMonMoreFlagsMORE_WAIT       monitorMonMoreFlags = 24
 )
 
 type monitorMonReason uint32
@@ -263,6 +266,7 @@ const (
 	monitorMonWithPartsWITH_WAITS       monitorMonWithParts = 8
 	monitorMonWithPartsWITH_UDP         monitorMonWithParts = 16
 	monitorMonWithPartsWITH_HALF_CLOSED monitorMonWithParts = 32
+	monitorMonWithPartsWITH_MERGES      monitorMonWithParts = 64
 )
 
 type monitorOptions struct {
@@ -367,7 +371,7 @@ type monitorSynack struct {
 	_           structs.HostLayout
 	FirstNs     uint64
 	Retransmits uint32
-	_           [4]byte
+	Counted     uint32
 }
 
 // Names of all BPF objects in the ELF.

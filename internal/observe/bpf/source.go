@@ -207,6 +207,9 @@ func (s *Source) takeEvent(raw []byte, sink tcp.Sink) error {
 	if e.Kind == tcp.EventCCChange {
 		f.private = s.decoder.private[e.Text]
 	}
+	if e.Kind == tcp.EventTimeout {
+		return s.takeTimeouts(raw, &e, sink)
+	}
 	if e.Kind == tcp.EventClose {
 		s.flows.close(kernelFlow(raw))
 		if s.drops != nil {
@@ -214,6 +217,17 @@ func (s *Source) takeEvent(raw []byte, sink tcp.Sink) error {
 		}
 	}
 	return sink.Event(&e)
+}
+
+// takeTimeouts gives all timeouts of a record to sink, the first of which is e.
+func (s *Source) takeTimeouts(raw []byte, e *tcp.Event, sink tcp.Sink) error {
+	for left := timeouts(raw) - 1; left > 0; left-- {
+		if err := sink.Event(e); err != nil {
+			return err
+		}
+		e.Value = s.decoder.timeout(raw, left)
+	}
+	return sink.Event(e)
 }
 
 // takeDrop gives a dropped packet to its flows.
@@ -344,16 +358,23 @@ func (s *Source) readCounters() error {
 	s.loss.Untracked = untracked
 	s.loss.Unowned = unowned + s.unowned
 	s.loss.Missed = s.missedRuns()
-	if !s.options.With.has(WithUDP) {
-		return nil
-	}
-	s.loss.IPBytes, err = sumCounter(counters, monitorMonCounterCOUNTER_IP_BYTES)
-	if err != nil {
-		return err
-	}
-	s.loss.UDP443Bytes, err = sumCounter(counters, monitorMonCounterCOUNTER_UDP_443BYTES)
-	if err != nil {
-		return err
+	for _, c := range []struct {
+		part    With
+		counter monitorMonCounter
+		sum     *uint64
+	}{
+		{WithUDP, monitorMonCounterCOUNTER_IP_BYTES, &s.loss.IPBytes},
+		{WithUDP, monitorMonCounterCOUNTER_UDP_443BYTES, &s.loss.UDP443Bytes},
+		{WithHandshake, monitorMonCounterCOUNTER_SYNACK_AGAIN, &s.loss.SYNACKAgain},
+		{WithHandshake, monitorMonCounterCOUNTER_SYNACK_DONE, &s.loss.SYNACKDone},
+	} {
+		if !s.options.With.has(c.part) {
+			continue
+		}
+		*c.sum, err = sumCounter(counters, c.counter)
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

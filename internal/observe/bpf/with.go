@@ -23,6 +23,7 @@ const (
 	WithWaits      = With(monitorMonWithPartsWITH_WAITS)       // waits for the send buffer and the device
 	WithUDP        = With(monitorMonWithPartsWITH_UDP)         // bytes of UDP port 443, and of all
 	WithHalfClosed = With(monitorMonWithPartsWITH_HALF_CLOSED) // samples of half-closed connections
+	WithMerges     = With(monitorMonWithPartsWITH_MERGES)      // segments that an arriving one stands for
 )
 
 // WithAll is the name of all parts.
@@ -58,6 +59,7 @@ func Parts() []Part {
 			{ownerTracepoint, "4.18", "reads of half-closed connections make no samples"},
 			{"tcp_sendmsg_locked", "6.16", "writes to half-closed connections make no samples"},
 		}},
+		{WithMerges, "merges", "segments that were joined into each arriving one", nil},
 	}
 }
 
@@ -108,7 +110,7 @@ func (w With) has(part With) bool { return w&part != 0 }
 
 // moreWords is the number of words that a sample has behind the private state.
 func (w With) moreWords() int {
-	if w.has(WithTimestamps | WithWaits) {
+	if w.has(WithTimestamps | WithWaits | WithMerges) {
 		return moreWords
 	}
 	return 0

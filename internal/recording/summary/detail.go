@@ -40,6 +40,11 @@ func (t *Totals) write(out io.Writer, o TextOptions) {
 			o.bold(fmt.Sprintf("%-14s", "not seen")), metric(float64(*t.Loss.UDP443Bytes)),
 			units.Percent(float64(*t.Loss.UDP443Bytes)/float64(*t.Loss.IPBytes)))
 	}
+	if t.Loss != nil && t.Loss.SYNACKAgain != nil {
+		fmt.Fprintf(out, "%s the SYN-ACK was sent again for %s, of which %d opened\n",
+			o.bold(fmt.Sprintf("%-14s", "handshakes")), units.Count(*t.Loss.SYNACKAgain, "handshake"),
+			*t.Loss.SYNACKDone)
+	}
 	if t.Loss != nil && t.Loss.Unowned > 0 {
 		fmt.Fprintf(out, "%s %s %s\n", o.bold(fmt.Sprintf("%-14s", "left out")), units.Count(t.Loss.Unowned, "flow"),
 			"(filter by process): the owner was unknown until the end")
@@ -150,6 +155,10 @@ func (g *Figures) write(out io.Writer, o TextOptions) {
 		return fmt.Sprintf("%d by time stamp or F-RTO, %d by DSACK", u.Timestamp, u.Dsack)
 	}))
 	field("ca_state", sharesText(g.CAStateShare.list()))
+	if g.Merged != nil {
+		field("merged", fmt.Sprintf("%s arrived as %d, joined before TCP saw them or never split",
+			units.Count(g.Merged.Segments, "segment"), g.Merged.Samples))
+	}
 	field("limited by", diagnose.SharesText(g.Limits, len(g.Limits)))
 }
 

@@ -101,7 +101,7 @@ func (f *flow) report(of *results, unseen *[256]bool) Flow {
 			Retransmissions: Retransmissions{
 				Packets: f.retransmits.total(f.Inherited), Bytes: f.retransmittedBytes.total(f.Inherited),
 			},
-			CAStateShare: caStateShare(f.caNs, f.caOK),
+			CAStateShare: caStateShare(f.caNs, f.caOK), Merged: f.merged,
 		},
 	}
 	if f.samples > 0 {

@@ -122,6 +122,7 @@ type flow struct {
 
 	places  *diagnose.Places // nil unless the drops of this host were recorded
 	counts  *counts          // nil without such events
+	merged  *Merged          // nil unless joined segments were recorded
 	ccNames []string         // in the order in which they were first used
 	// control is the last congestion control, describedControl that of the last description.
 	control, describedControl string
@@ -251,6 +252,13 @@ func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 	f.lost.add(r.lost)
 	f.retransmits.add(r.retransmits)
 	f.retransmittedBytes.add(r.retransmittedBytes)
+	if r.merged > 0 {
+		if f.merged == nil {
+			f.merged = new(Merged)
+		}
+		f.merged.Segments += r.merged
+		f.merged.Samples++
+	}
 	// The state changes while the kernel processes an ACK, after the sample. So the state in a
 	// sample has been valid since the previous sample.
 	if r.caState >= 0 && r.caState < int64(numCAStates) {

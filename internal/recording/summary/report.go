@@ -39,6 +39,10 @@ type Loss struct {
 	// IPBytes and UDP443Bytes are counted on demand; null if they were not.
 	IPBytes     *uint64 `json:"ip_bytes"`
 	UDP443Bytes *uint64 `json:"udp_443_bytes"`
+	// SYNACKAgain and SYNACKDone count handshakes whose SYN-ACK was sent again, and those of them
+	// that opened a connection; null if there was none or they were not counted.
+	SYNACKAgain *uint64 `json:"synack_again"`
+	SYNACKDone  *uint64 `json:"synack_again_done"`
 }
 
 // Flow summarises one flow.
@@ -87,9 +91,16 @@ type Figures struct {
 	Errors           Errors          `json:"errors"`
 	Undone           *Undone         `json:"undone"`
 	CAStateShare     *CAStateShare   `json:"ca_state_share"`
+	Merged           *Merged         `json:"merged"` // null without --with merges
 	// Limits are the shares of time of each limit, greatest first; null without a diagnosis. Those
 	// of all flows leave out idle and short connections, and receivers beside senders.
 	Limits []diagnose.Share `json:"limits"`
+}
+
+// Merged counts the segments that arrived, before they were joined.
+type Merged struct {
+	Segments int64 `json:"segments"`
+	Samples  int64 `json:"samples"` // as which they came
 }
 
 // Distribution describes values by quantiles, which are within 1 % of their value.

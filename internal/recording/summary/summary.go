@@ -58,7 +58,7 @@ func Fields() []tcp.Field {
 	return []tcp.Field{
 		tcp.AckBytes, tcp.SeqBytes, tcp.SegmentBytes, tcp.SentBytes, tcp.AckedBytes, tcp.ReceivedBytes,
 		tcp.CwndPackets, tcp.InFlightPackets, tcp.CAStateField, tcp.SrttUs, tcp.RttUs, tcp.MinRttUs,
-		tcp.DeliveredPackets, tcp.LostPackets, tcp.RetransmitsPackets, tcp.RetransmittedBytes,
+		tcp.DeliveredPackets, tcp.LostPackets, tcp.RetransmitsPackets, tcp.RetransmittedBytes, tcp.MergedPackets,
 	}
 }
 
@@ -147,6 +147,7 @@ type columns struct {
 	ack, seq, segment, sent, acked, received         []int64
 	cwnd, inFlight, caState, srtt, rtt, minRtt       []int64
 	delivered, lost, retransmits, retransmittedBytes []int64
+	merged                                           []int64
 }
 
 func columnsOf(b *tcp.Batch) columns {
@@ -159,7 +160,7 @@ func columnsOf(b *tcp.Batch) columns {
 		cwnd: at(tcp.CwndPackets), inFlight: at(tcp.InFlightPackets), caState: at(tcp.CAStateField),
 		srtt: at(tcp.SrttUs), rtt: at(tcp.RttUs), minRtt: at(tcp.MinRttUs),
 		delivered: at(tcp.DeliveredPackets), lost: at(tcp.LostPackets), retransmits: at(tcp.RetransmitsPackets),
-		retransmittedBytes: at(tcp.RetransmittedBytes),
+		retransmittedBytes: at(tcp.RetransmittedBytes), merged: at(tcp.MergedPackets),
 	}
 }
 
@@ -169,6 +170,7 @@ type row struct {
 	acked, received                                  int64
 	cwnd, inFlight, caState, srtt, rtt, minRtt       int64
 	delivered, lost, retransmits, retransmittedBytes int64
+	merged                                           int64
 }
 
 // read reads row i. A sample comes before its segment is processed, so read adds the data that the
@@ -193,6 +195,7 @@ func (c *columns) read(i int, r *row) {
 	r.lost = c.lost[i]
 	r.retransmits = c.retransmits[i]
 	r.retransmittedBytes = c.retransmittedBytes[i]
+	r.merged = c.merged[i]
 }
 
 // Radio does nothing: a diagnosis sums up the radios.

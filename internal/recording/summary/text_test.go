@@ -194,7 +194,7 @@ func TestJSONNames(t *testing.T) {
 	}
 	figures := strings.Fields(`acked_bytes acked_peak_bps acked_rate_bps active_s ca_state_share
 		cwnd_packets delivered_packets duration_s end_ns errors events in_flight_packets limits
-		lost_packets min_rtt_us receive_peak_bps receive_rate_bps received_bytes retransmissions
+		lost_packets merged min_rtt_us receive_peak_bps receive_rate_bps received_bytes retransmissions
 		rtt_us samples srtt_us start_ns undone`)
 	flow := value["flows"].([]any)[0].(map[string]any)
 	for _, c := range []struct {
@@ -209,8 +209,8 @@ func TestJSONNames(t *testing.T) {
 		},
 		{
 			"loss", value["totals"].(map[string]any)["loss"],
-			strings.Fields(`ip_bytes lost_per_cpu lost_records missed_records orphan_records udp_443_bytes unowned_flows
-				untracked_flows`),
+			strings.Fields(`ip_bytes lost_per_cpu lost_records missed_records orphan_records synack_again
+				synack_again_done udp_443_bytes unowned_flows untracked_flows`),
 		},
 		{"a flow", flow, append(strings.Fields(`cgroup cgroup_id close_reason closed comm congestion_control
 			congestion_controls certainty

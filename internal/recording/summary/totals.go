@@ -72,6 +72,13 @@ func (t *totals) add(f *flow, m *measures, line *Flow) {
 		}
 		t.Retransmissions.Losses.Add(l)
 	}
+	if line.Merged != nil {
+		if t.Merged == nil {
+			t.Merged = new(Merged)
+		}
+		t.Merged.Segments += line.Merged.Segments
+		t.Merged.Samples += line.Merged.Samples
+	}
 	if line.MinRttUs != nil && (t.MinRttUs == nil || *line.MinRttUs < *t.MinRttUs) {
 		t.MinRttUs = line.MinRttUs
 	}
@@ -112,6 +119,10 @@ func (t *totals) report(s *Summary) Totals {
 		if s.loss.IPBytes > 0 {
 			t.Loss.IPBytes = &s.loss.IPBytes
 			t.Loss.UDP443Bytes = &s.loss.UDP443Bytes
+		}
+		if s.loss.SYNACKAgain > 0 {
+			t.Loss.SYNACKAgain = &s.loss.SYNACKAgain
+			t.Loss.SYNACKDone = &s.loss.SYNACKDone
 		}
 	}
 	return t.Totals
