@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const someHelp = `Run experiments over a cell
@@ -109,8 +111,21 @@ func TestPagesOfAirtide(t *testing.T) {
 		}
 	}
 	pages, err := filepath.Glob(filepath.Join(folder, "airtide*.[17]"))
-	if err != nil || len(pages) > 60 {
+	if err != nil || len(pages) < 50 || len(pages) > 60 {
 		t.Errorf("%d pages, %v", len(pages), err)
+	}
+	for _, path := range pages {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, page, _ = bytes.Cut(page, []byte("\n.nf\n")) // man breaks the lines before
+		for line := range strings.Lines(string(page)) {
+			shown := strings.NewReplacer(`\e`, "x", `\[mc]`, "u", `\`, "").Replace(strings.TrimSuffix(line, "\n"))
+			if utf8.RuneCountInString(shown) > 73 {
+				t.Errorf("%s does not fit 80 columns: %s", filepath.Base(path), line)
+			}
+		}
 	}
 }
 

@@ -69,12 +69,13 @@ func (h help) verbs() (all []verb) {
 }
 
 // page is the man page of a verb in roff. The verb is "airtide" or "airtide lab run". Without a
-// short description, the first line of the text is one.
+// short description, the first paragraph of the text is one.
 func (h help) page(verb, short, version string) string {
 	name := strings.ReplaceAll(verb, " ", "-")
 	rest := h.about
 	if short == "" {
-		short, rest, _ = strings.Cut(h.about, "\n")
+		short, rest, _ = strings.Cut(h.about, "\n\n")
+		short = strings.ReplaceAll(short, "\n", " ")
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %q 1 \"\" %q \"User Commands\"\n", strings.ToUpper(name), "airtide "+version)
@@ -117,6 +118,12 @@ func roff(line string) string {
 	return line
 }
 
+// pageWidth is the width of a page's text. man indents it by 7 columns of 80.
+const pageWidth = 73
+
+// listWidth is wider than any line of a list, so that none is broken.
+const listWidth = 1000
+
 // writeManPages writes one page for each verb and each help topic of a program into a folder.
 func writeManPages(binary, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -126,23 +133,23 @@ func writeManPages(binary, folder string) error {
 	if err != nil {
 		return err
 	}
-	ask := func(args ...string) (string, error) {
+	ask := func(width int, args ...string) (string, error) {
 		cmd := exec.Command(binary, args...)
-		cmd.Env = append(os.Environ(), "COLUMNS=100")
+		cmd.Env = append(os.Environ(), fmt.Sprintf("COLUMNS=%d", width))
 		out, err := cmd.Output()
 		if err != nil {
 			return "", fmt.Errorf("airtide %s: %w", strings.Join(args, " "), err)
 		}
 		return string(out), nil
 	}
-	version, err := ask("--version")
+	version, err := ask(listWidth, "--version")
 	if err != nil {
 		return err
 	}
 	version = strings.TrimSpace(strings.TrimPrefix(version, "airtide version "))
 	var write func(words []string, short string) error
 	write = func(words []string, short string) error {
-		text, err := ask(append(words[1:], "--help")...)
+		text, err := ask(pageWidth, append(words[1:], "--help")...)
 		if err != nil {
 			return err
 		}
@@ -161,17 +168,17 @@ func writeManPages(binary, folder string) error {
 	if err := write([]string{"airtide"}, ""); err != nil {
 		return err
 	}
-	list, err := ask("help", "topics")
+	list, err := ask(listWidth, "help", "topics")
 	if err != nil {
 		return err
 	}
 	for line := range strings.Lines(list) {
 		topic, short, _ := strings.Cut(strings.TrimSpace(line), " ")
-		text, err := ask("help", topic)
+		text, err := ask(pageWidth, "help", topic)
 		if err != nil {
 			return err
 		}
-		h := help{about: strings.TrimSpace(short) + "\n" + text}
+		h := help{about: strings.TrimSpace(short) + "\n\n" + text}
 		name := filepath.Join(folder, "airtide-"+topic+".7")
 		page := strings.Replace(h.page("airtide "+topic, "", version), ` 1 ""`, ` 7 ""`, 1)
 		if err := os.WriteFile(name, []byte(page), 0o644); err != nil {
