@@ -110,6 +110,14 @@ func TestPagesOfAirtide(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	root, err := os.ReadFile(filepath.Join(folder, "airtide.1"))
+	if err != nil || !strings.Contains(string(root), ".nf\n  airtide doctor    ") {
+		t.Errorf("the list of verbs is not indented: %v\n%.600s", err, root)
+	}
+	share, err := os.ReadFile(filepath.Join(folder, "airtide-share-run.1"))
+	if err != nil || !strings.Contains(string(share), `\-\-peer 192.168.1.20 \-\-peer 192.168.1.21`) {
+		t.Errorf("an example is broken: %v\n%s", err, share)
+	}
 	pages, err := filepath.Glob(filepath.Join(folder, "airtide*.[17]"))
 	if err != nil || len(pages) < 50 || len(pages) > 60 {
 		t.Errorf("%d pages, %v", len(pages), err)
@@ -120,9 +128,16 @@ func TestPagesOfAirtide(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, page, _ = bytes.Cut(page, []byte("\n.nf\n")) // man breaks the lines before
+		width := 73
 		for line := range strings.Lines(string(page)) {
+			if strings.HasPrefix(line, ".SH") {
+				width = 73
+			}
+			if line == ".SH EXAMPLES\n" {
+				width = 80
+			}
 			shown := strings.NewReplacer(`\e`, "x", `\[mc]`, "u", `\`, "").Replace(strings.TrimSuffix(line, "\n"))
-			if utf8.RuneCountInString(shown) > 73 {
+			if utf8.RuneCountInString(shown) > width {
 				t.Errorf("%s does not fit 80 columns: %s", filepath.Base(path), line)
 			}
 		}

@@ -44,6 +44,15 @@ func parseHelp(text string) help {
 	return h
 }
 
+// keepExamples takes the examples of a wider text, so that none is broken.
+func (h help) keepExamples(wide help) {
+	for i, s := range wide.sections {
+		if s.title == "Examples" {
+			h.sections[i] = s
+		}
+	}
+}
+
 // A verb is a name below "Available Commands" with its short description.
 type verb struct{ name, short string }
 
@@ -85,7 +94,7 @@ func (h help) page(verb, short, version string) string {
 			b.WriteString(section("SYNOPSIS", s.lines))
 		}
 	}
-	rest = strings.TrimSpace(rest)
+	rest = strings.Trim(rest, "\n")
 	if rest != "" {
 		b.WriteString(section("DESCRIPTION", strings.Split(rest, "\n")))
 	}
@@ -153,7 +162,12 @@ func writeManPages(binary, folder string) error {
 		if err != nil {
 			return err
 		}
+		wide, err := ask(listWidth, append(words[1:], "--help")...)
+		if err != nil {
+			return err
+		}
 		h := parseHelp(text)
+		h.keepExamples(parseHelp(wide))
 		name, page := strings.Join(words, "-")+".1", h.page(strings.Join(words, " "), short, version)
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(page), 0o644); err != nil {
 			return err
