@@ -90,7 +90,7 @@ func TestTextSaysEverythingOnce(t *testing.T) {
 	text := plainText.String()
 	for _, want := range []string{
 		"Linux 6.1.0 x86_64, Debian, 2 CPUs, 2.0 GiB, root\n",
-		"  ready       doctor, info, export, plot, packets, fairness: needs nothing of the kernel\n",
+		"  ready       doctor, info, diagnose, export, plot, packets, fairness: needs nothing of the kernel\n",
 		"  degraded    monitor, record by source diag: polled by inet_diag",
 		"  cannot run  cc, tune, share\n              - btf: BPF programs cannot be adapted to this kernel (remedy: " +
 			"a kernel with CONFIG_DEBUG_INFO_BTF=y",

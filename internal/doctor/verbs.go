@@ -11,6 +11,7 @@ const (
 	Monitor  Verb = "monitor"
 	Record   Verb = "record"
 	Info     Verb = "info"
+	Diagnose Verb = "diagnose"
 	Export   Verb = "export"
 	Plot     Verb = "plot"
 	Packets  Verb = "packets"
@@ -57,6 +58,7 @@ var verbTable = []verb{
 	{name: Monitor, ways: observing},
 	{name: Record, ways: observing},
 	{name: Info},
+	{name: Diagnose},
 	{name: Export},
 	{name: Plot},
 	{name: Packets},
