@@ -26,10 +26,14 @@ func (f *Figure) settle() (x scale, cells []cellScales) {
 	}
 	f.measure(cells, func(p *Panel, y panelScales) { p.includeValues(y, x.lo) })
 	f.measure(cells, func(p *Panel, y panelScales) { p.includeLimits(y, x.lo) })
-	f.measure(cells, func(_ *Panel, y panelScales) {
-		y.left.settleVertical()
+	f.measure(cells, func(p *Panel, y panelScales) {
+		room := headroom
+		if slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Label }) {
+			room = labelRoom
+		}
+		y.left.settleVertical(room)
 		if y.right != nil {
-			y.right.settleVertical()
+			y.right.settleVertical(room)
 		}
 	})
 	return x, cells

@@ -12,11 +12,15 @@ import (
 // headroom above the highest value, as a part of the range, so that it does not run into the frame.
 const headroom = 0.06
 
+// labelRoom is the headroom of a panel with a label of a rule, which would hide the highest values.
+const labelRoom = 0.16
+
 // scale places the values of an axis between 0 and 1.
 type scale struct {
 	Axis
 	lo, hi float64
-	used   bool // bounds have been set
+	used   bool    // bounds have been set
+	room   float64 // above the highest value of a vertical axis, as a part of the range
 	// Of a logarithmic axis with zero: the place of zero, and of the gap beside it, as logarithms
 	// to base 10.
 	zero, gap float64
@@ -34,7 +38,8 @@ func (s *scale) include(lo, hi float64) {
 }
 
 // settleVertical turns the bounds of the data into those of a vertical axis.
-func (s *scale) settleVertical() {
+func (s *scale) settleVertical(room float64) {
+	s.room = room
 	switch {
 	case s.Kind == Names:
 		s.lo = -0.35
@@ -57,11 +62,12 @@ func (s *scale) settleVertical() {
 	if s.hi <= s.lo {
 		s.hi = s.lo + s.unitFor(math.Inf(-1)).Size
 	}
-	s.hi += (s.hi - s.lo) * headroom
+	s.hi += (s.hi - s.lo) * room
 }
 
 // settleHorizontal turns the bounds of the data into those of the x axis.
 func (s *scale) settleHorizontal() {
+	s.room = headroom
 	switch {
 	case s.Min != nil && s.Max != nil:
 		s.lo = *s.Min
@@ -127,7 +133,7 @@ func logBoundsWithZero(ticks []float64) (lo, hi, zero, gap float64) {
 }
 
 func (s *scale) unit() units.Step {
-	most := s.hi / (1 + headroom)
+	most := s.hi / (1 + s.room)
 	if len(s.Ticks) > 0 {
 		most = slices.Max(s.Ticks)
 	}
