@@ -203,8 +203,8 @@ func (c *Connection) write(out io.Writer) {
 	if c.Number > 0 {
 		name = fmt.Sprintf("connection %d", c.Number)
 	}
-	fmt.Fprintf(out, "%s  %s%s > %s  %sB %s in %.1f s, %s\n", name, process, tcp.Endpoint(c.Local),
-		tcp.Endpoint(c.Remote), scaled(float64(bytes)), verb, c.Seconds, rate(float64(bytes)*8/max(1e-9, c.Seconds)))
+	fmt.Fprintf(out, "%s  %s%s > %s  %sB %s in %s, %s\n", name, process, tcp.Endpoint(c.Local),
+		tcp.Endpoint(c.Remote), scaled(float64(bytes)), verb, lasting(c.Seconds), rate(float64(bytes)*8/max(1e-9, c.Seconds)))
 	line := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(out, "  %-10s %s\n", name, text)
@@ -265,4 +265,12 @@ func SharesText(list []Share, most int) string {
 		return "-"
 	}
 	return strings.Join(texts, ", ")
+}
+
+// lasting is a time in words: whole connections may take a few milliseconds.
+func lasting(seconds float64) string {
+	if seconds < 1 {
+		return milliseconds(seconds * 1e6)
+	}
+	return fmt.Sprintf("%.1f s", seconds)
 }
