@@ -265,15 +265,16 @@ const fifoWait = 500 * time.Millisecond
 // hostilePlans makes experiment files of 1 MB.
 func hostilePlans(t *testing.T, dir string) (paths []string) {
 	t.Helper()
+	claims := []byte(judgedExperiment)
+	for i := 0; len(claims) < hostileBytes; i++ {
+		claims = fmt.Appendf(claims, "  c%d: {says: x, holds: mean(goodput) < 20}\n", i)
+	}
 	for name, plan := range map[string]string{
-		"claims.large.yaml": judgedExperiment + strings.Repeat("  c%d: {says: x, holds: mean(goodput) < 20}\n", 22_000),
+		"claims.large.yaml": string(claims[:bytes.LastIndexByte(claims[:hostileBytes], '\n')+1]),
 		"list.large.yaml":   judgedExperiment + "vary: {x: [" + strings.Repeat("1,", 480_000) + "1]}\n",
 		"depth.large.yaml":  judgedExperiment + "vary: " + strings.Repeat("[", 480_000) + "\n",
 		"text.large.yaml":   judgedExperiment + "title: " + strings.Repeat("x", hostileBytes-1000) + "\n",
 	} {
-		for i := 0; strings.Contains(plan, "c%d"); i++ {
-			plan = strings.Replace(plan, "c%d", fmt.Sprint("c", i), 1)
-		}
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(plan[:min(len(plan), hostileBytes)]), 0o600); err != nil {
 			t.Fatal(err)

@@ -49,7 +49,7 @@ func (w *captureWriter) segment(client uint32, fromClient bool, flags byte, seq,
 	_, _ = w.Write(append(b, 0x50, flags, 16, 0, 0, 0, 0, 0))
 }
 
-// hostileCaptures makes small files whose analysis could take much.
+// hostileCaptures makes files of 1 MB whose analysis could take much.
 func hostileCaptures() map[string][]byte {
 	capture := func(write func(*captureWriter)) []byte {
 		var file bytes.Buffer
@@ -91,7 +91,7 @@ func hostileCaptures() map[string][]byte {
 			}
 		}),
 		"short connections in zstd": zstandard(func(w *captureWriter) {
-			for i := range uint32(57_000) {
+			for i := range uint32(45_000) {
 				w.segment(i, true, decode.SYN, 1, 0, 0)
 				w.segment(i, false, decode.SYN|decode.ACK, 1, 2, 0)
 				w.segment(i, true, decode.ACK, 2, 2, 10)
@@ -101,12 +101,12 @@ func hostileCaptures() map[string][]byte {
 			}
 		}),
 		"connections": capture(func(w *captureWriter) {
-			for i := range uint32(1_070_000) {
+			for i := range uint32(290_000) {
 				w.segment(i, true, decode.SYN, 1, 0, 0)
 			}
 		}),
 		"data without ACKs": capture(func(w *captureWriter) {
-			for n := range uint32(50) {
+			for n := range uint32(8) {
 				for i := range uint32(30_000) {
 					w.segment(i, true, decode.ACK, 1+100*n, 1, 100)
 					if n == 0 {
@@ -117,11 +117,11 @@ func hostileCaptures() map[string][]byte {
 		}),
 		"times of all lengths": capture(func(w *captureWriter) {
 			for n := range uint32(35) {
-				for i := range uint32(30_000) {
+				for i := range uint32(4_000) {
 					w.segment(i, true, decode.ACK, 1+100*n, 1, 100)
 				}
 				w.timeNs += 1000 << n
-				for i := range uint32(30_000) {
+				for i := range uint32(4_000) {
 					w.segment(i, false, decode.ACK, 1, 101+100*n, 0)
 				}
 			}
@@ -132,17 +132,17 @@ func hostileCaptures() map[string][]byte {
 			for i := range uint32(40_000) {
 				w.segment(1, true, decode.ACK, 1+i, 1, 1)
 			}
-			for range 500_000 {
+			for range 370_000 {
 				w.segment(1, true, decode.ACK, 10_000, 1, 1)
 			}
 		}),
 		"backwards": capture(func(w *captureWriter) {
-			for i := range uint32(250_000) {
-				w.segment(1, true, decode.ACK, 1+10*(250_000-i), 1, 1)
+			for i := range uint32(215_000) {
+				w.segment(1, true, decode.ACK, 1+10*(215_000-i), 1, 1)
 			}
 		}),
 		"ports used again": capture(func(w *captureWriter) {
-			for i := range uint32(1_000_000) {
+			for i := range uint32(205_000) {
 				w.segment(1, true, decode.SYN, 1+100*i, 0, 0)
 			}
 		}),

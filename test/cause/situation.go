@@ -119,8 +119,9 @@ func late(ctx context.Context, p Programs, pid int) error {
 	return nil
 }
 
-// beforeTraffic is the time from the announcement of the cell to the traffic. Schedules of cells
-// count from the announcement.
+// beforeTraffic is the time from the announcement of a cell to the traffic, if the cell has a
+// schedule, which counts from the announcement, or other traffic. Else the traffic begins when all
+// recorders run.
 const beforeTraffic = 4 * time.Second
 
 // mostLate is the greatest lateness of the traffic at which a schedule still fits it.
@@ -181,8 +182,11 @@ func (s *Situation) traffic(ctx context.Context, p Programs, m *machines, path s
 			_ = background.Wait()
 		}()
 	}
-	time.Sleep(time.Until(announced.Add(beforeTraffic)))
-	if late := time.Since(announced.Add(beforeTraffic)); late > mostLate && strings.Contains(s.Cell, "schedule:") {
+	scheduled := strings.Contains(s.Cell, "schedule:")
+	if scheduled || s.Background != "" {
+		time.Sleep(time.Until(announced.Add(beforeTraffic)))
+	}
+	if late := time.Since(announced.Add(beforeTraffic)); late > mostLate && scheduled {
 		return errors.Join(fmt.Errorf("the traffic begins %v late for the cell's schedule", late), finish())
 	}
 	drive := in(client, p.Traffic, "client", server.Address, string(plan))

@@ -52,7 +52,8 @@ func (p *perfettoTrace) process(f *tcp.Flow) error {
 }
 
 func descriptor(track message) message {
-	return message{}.uint(packetSequenceID, sequence).nested(packetTrackDescriptor, track)
+	const around = 16
+	return make(message, 0, len(track)+around).uint(packetSequenceID, sequence).nested(packetTrackDescriptor, track)
 }
 
 func flowTitle(f *tcp.Flow) string {
@@ -78,7 +79,7 @@ var shareKeys = map[tcp.Field]string{
 // counterDescriptor describes the k-th counter of a flow.
 func counterDescriptor(track, flowTrack uint64, k int, f tcp.Field) message {
 	info := f.Info()
-	counter := message{}
+	counter := make(message, 0, 64)
 	switch info.Unit {
 	case "":
 	case "bytes":
@@ -93,8 +94,10 @@ func counterDescriptor(track, flowTrack uint64, k int, f tcp.Field) message {
 }
 
 // describeCounter describes the k-th counter of another track.
-func describeCounter(track, parent uint64, k int, name, doc string, counter message) message {
-	return descriptor(message{}.uint(trackUUID, track).uint(trackParent, parent).text(trackName, name).
+func describeCounter(uuid, parent uint64, k int, name, doc string, counter message) message {
+	const around = 48
+	track := make(message, 0, len(name)+len(doc)+len(counter)+around)
+	return descriptor(track.uint(trackUUID, uuid).uint(trackParent, parent).text(trackName, name).
 		text(trackDescription, doc).uint(trackSiblingRank, uint64(k+1)).uint(trackMerge, mergeNone).
 		nested(trackCounter, counter))
 }
