@@ -3,7 +3,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +14,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"airtide/test/need"
@@ -185,6 +189,49 @@ func TestUnderSudoOutputsBelongToTheCaller(t *testing.T) {
 				t.Errorf("%s belongs to %d:%d and has mode %v", path, s.Uid, s.Gid, info.Mode())
 			}
 		}
+	}
+}
+
+// Another user puts a pipe in the place of an output and reads it. The caller of sudo may do so.
+func TestAPipeOfAnotherUserGetsNoOutput(t *testing.T) {
+	need.Root(t)
+	files := faultFiles(t)
+	verbs := 0
+	eachVerb(t, func(t *testing.T, _ *cobra.Command, path []string, row faultRow) {
+		if !slices.Contains(fileVerbs[strings.Join(path, " ")].write, "output") {
+			return
+		}
+		verbs++
+		fifo := filepath.Join(t.TempDir(), "out.svg")
+		if err := errors.Join(unix.Mkfifo(fifo, 0o666), os.Chown(fifo, nobody, nobody)); err != nil {
+			t.Fatal(err)
+		}
+		reader, err := os.OpenFile(fifo, os.O_RDWR|unix.O_NONBLOCK, 0) // it stays open between writers
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		args := files(row.whole(path, "--output="+fifo, "--force"))
+		_, stderr, status := run(t, args...)
+		if err := reader.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := reader.Read(make([]byte, 100)); status == 0 || n > 0 {
+			t.Errorf("status %d, another user reads %d bytes: %s", status, n, stderr)
+		}
+		if !strings.Contains(stderr, "pipe of another user") {
+			t.Errorf("it says %q", stderr)
+		}
+		if err := reader.SetReadDeadline(time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _, _ = io.Copy(io.Discard, reader) }()
+		if _, stderr, status := runCmd(t, bySudo(args...)); status != 0 {
+			t.Errorf("status %d for the caller of sudo: %s", status, stderr)
+		}
+	})
+	if verbs < 6 {
+		t.Errorf("only %d verbs write an output", verbs)
 	}
 }
 

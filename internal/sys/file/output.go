@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +35,8 @@ const temporaryName = ".new-*"
 // among them, it has a temporary name in the folder of its path. Only its owner can read it, with
 // any umask.
 //
-// A path that names a pipe or a character device is written in place.
+// A path that names a pipe or a character device is written in place. A pipe of another user is
+// refused.
 type Output struct {
 	*os.File
 	path      string
@@ -247,26 +249,51 @@ func ofDescriptor(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0 && descriptors[filepath.Dir(filepath.Clean(path))]
 }
 
-// openStream opens a stream to write. It refuses block devices and sockets.
+// openStream opens a stream to write.
 func openStream(path string) (*os.File, error) {
+	named := !ofDescriptor(path)
 	flags := os.O_WRONLY | os.O_APPEND | safely
-	if !ofDescriptor(path) {
+	if named {
 		flags |= unix.O_NOFOLLOW
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if info.Mode()&(fs.ModeSocket|fs.ModeDevice) != 0 && info.Mode()&fs.ModeCharDevice == 0 {
-		return nil, errors.New("it is a block device or a socket")
+	if err := checkStream(info, named); err != nil {
+		return nil, err
 	}
 	for begun := time.Now(); ; time.Sleep(openWait / 100) {
 		f, err := os.OpenFile(path, flags, 0)
 		if errors.Is(err, unix.ENXIO) && time.Since(begun) < openWait {
 			continue // a pipe without a reader
 		}
-		return f, err
+		if err != nil {
+			return nil, err
+		}
+		info, err := f.Stat() // the path may lead to another file by now
+		if err == nil {
+			err = checkStream(info, named)
+		}
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		return f, nil
 	}
+}
+
+// checkStream refuses block devices and sockets. A named pipe must belong to this user, to root or
+// to the user who called sudo: another user may have put it in the place of the output, to read it.
+func checkStream(info fs.FileInfo, named bool) error {
+	mode := info.Mode()
+	if mode&(fs.ModeSocket|fs.ModeDevice) != 0 && mode&fs.ModeCharDevice == 0 {
+		return errors.New("it is a block device or a socket")
+	}
+	owner := int(info.Sys().(*syscall.Stat_t).Uid)
+	if named && mode&fs.ModeNamedPipe != 0 && owner != 0 && owner != os.Geteuid() && !privilege.IsCaller(owner) {
+		return errors.New("it is a pipe of another user")
+	}
+	return nil
 }
 
 // writing begins the errors of an output behind Create.

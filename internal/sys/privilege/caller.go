@@ -19,6 +19,12 @@ func caller() (uid, gid int, ok bool) {
 	return uid, gid, uidErr == nil && gidErr == nil && uid > 0 && gid >= 0
 }
 
+// IsCaller reports whether a user started this process by sudo.
+func IsCaller(user int) bool {
+	uid, _, ok := caller()
+	return ok && uid == user
+}
+
 // GiveToCaller makes a new file that of the user who called sudo. Without sudo it does nothing. A
 // file system without owners keeps the file as it is.
 func GiveToCaller(f *os.File) error {
