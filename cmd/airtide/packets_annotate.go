@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"slices"
 
@@ -38,11 +36,6 @@ them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out.path == "" {
 				return usageError{errors.New("no output file: give one with -o FILE.pcapng")}
-			}
-			for _, input := range args {
-				if sameFile(input, out.path) {
-					return usageError{fmt.Errorf("%s is read and cannot be written at the same time", out.path)}
-				}
 			}
 			v, err := chosen.viewer(cmd, t, args[0])
 			if err != nil {
@@ -106,14 +99,4 @@ func annotateCapture(ctx context.Context, v *capture.Viewer, n *capture.Notes, o
 		return err
 	}
 	return errors.Join(v.Terminal.Printf("%s  %s\n", units.Printable(out.path), counts), damage)
-}
-
-// sameFile reports whether two paths name one existing file.
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }

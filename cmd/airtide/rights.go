@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -164,6 +165,9 @@ func confineReaders(t *terminal.Terminal, root *cobra.Command) {
 		if v.file && (len(args) == 0 || cmd.ArgsLenAtDash() >= 0) || v.when != "" && !cmd.Flags().Changed(v.when) {
 			return run(cmd, args)
 		}
+		if err := v.keepInputs(cmd, args); err != nil {
+			return err
+		}
 		if err := privilege.Confine(v.paths(cmd, args)); err != nil {
 			return err
 		}
@@ -211,6 +215,30 @@ func endAfterSignal(ctx context.Context, t *terminal.Terminal) (callOff func()) 
 		stop()
 		close(done)
 	}
+}
+
+// keepInputs refuses an output that is an input of the same call: --force would destroy the only
+// recording or capture.
+func (v *fileVerb) keepInputs(cmd *cobra.Command, args []string) error {
+	for _, name := range v.write {
+		output := flagValue(cmd, name)
+		for _, input := range args {
+			if sameFile(input, output) {
+				return usageError{fmt.Errorf("%s is read and cannot be written at the same time", output)}
+			}
+		}
+	}
+	return nil
+}
+
+// sameFile reports whether two paths name one regular file.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil || !x.Mode().IsRegular() {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // paths are the files that a call of a verb names.

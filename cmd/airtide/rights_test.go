@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +55,45 @@ func TestEveryVerbHasItsRights(t *testing.T) {
 			}
 		}
 	})
+}
+
+// --force overwrites no file that the same call reads.
+func TestAnInputIsNoOutput(t *testing.T) {
+	files := faultFiles(t)
+	outputs := 0
+	eachVerb(t, func(t *testing.T, verb *cobra.Command, path []string, row faultRow) {
+		v := fileVerbs[strings.Join(path, " ")]
+		for _, flag := range v.write {
+			args := files(row.whole(path))
+			for i, arg := range args {
+				data, err := os.ReadFile(arg)
+				if err != nil { // it names no file
+					continue
+				}
+				outputs++
+				copied := filepath.Join(t.TempDir(), "copy.svg")
+				link := filepath.Join(t.TempDir(), "link")
+				if err := errors.Join(os.WriteFile(copied, data, 0o600), os.Symlink(copied, link)); err != nil {
+					t.Fatal(err)
+				}
+				for _, input := range []string{copied, link} {
+					args[i] = input
+					call := append(slices.Clone(args), "--"+flag+"="+copied)
+					if verb.Flags().Lookup("force") != nil {
+						call = append(call, "--force")
+					}
+					wantMisuse(t, verb, "is read and cannot be written", call...)
+				}
+				if now, err := os.ReadFile(copied); err != nil || string(now) != string(data) {
+					t.Errorf("the input has changed: %v", err)
+				}
+				args[i] = arg
+			}
+		}
+	})
+	if outputs < 8 {
+		t.Errorf("only %d inputs stand beside an output", outputs)
+	}
 }
 
 // A result of another person has a link to a file that only the reader may read.
