@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -21,6 +23,36 @@ func TestOutputsThatAreClosedOrFull(t *testing.T) {
 			wantQuietEnd(t, files(row.whole(path)))
 		}
 	})
+}
+
+// A verb may need no folder for temporary files, or says that it does: for fonts of a PDF, and for a
+// recording from standard input.
+func TestVerbsWithoutAFolderForTemporaryFiles(t *testing.T) {
+	files := faultFiles(t)
+	none := filepath.Join(t.TempDir(), "none")
+	call := func(args []string) *exec.Cmd {
+		cmd := airtide(args...)
+		cmd.Env = append(cmd.Env, "TMPDIR="+none)
+		return cmd
+	}
+	eachVerb(t, func(t *testing.T, _ *cobra.Command, path []string, row faultRow) {
+		if row.root == "" && !row.runs {
+			args := files(row.whole(path))
+			if _, stderr, status := runCmd(t, call(args)); status != 0 {
+				t.Errorf("airtide %q: status %d: %s", args, status, stderr)
+			}
+		}
+	})
+	figure := filepath.Join(t.TempDir(), "a.pdf")
+	wantFailure(t, call([]string{"plot", kernelRecording, "--flow", "3", "-o", figure}), none)
+	standard := call([]string{"info", "-"})
+	recording, err := os.Open(kernelRecording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer recording.Close()
+	standard.Stdin = recording
+	wantFailure(t, standard, none)
 }
 
 // wantQuietEnd runs airtide without a reader of its output, and into a full device.

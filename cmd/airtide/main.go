@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -22,6 +23,7 @@ func main() {
 	if engine.IsEngine() {
 		os.Exit(engine.Main(cell.Build))
 	}
+	log.SetOutput(io.Discard) // libraries print nothing: their errors are printed once
 	t := terminal.New(os.Stdout, os.Stderr, os.Getenv)
 	t.NameOnOneLine(os.Args[1:])
 	root := newRoot(t)

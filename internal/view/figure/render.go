@@ -105,7 +105,7 @@ func (f *Figure) Write(w io.Writer, format string, o Options) error {
 		return writeSVG(w, c)
 	case "pdf":
 		c := vgpdf.New(width, height)
-		if err := draw(c); err != nil {
+		if err := errorOfPDF(func() error { return draw(c) }); err != nil {
 			return err
 		}
 		if _, err := c.WriteTo(w); err != nil {
@@ -114,6 +114,21 @@ func (f *Figure) Write(w io.Writer, format string, o Options) error {
 		return nil
 	}
 	return fmt.Errorf("figure: unknown format %q: want one of %s", format, strings.Join(Formats, ", "))
+}
+
+// errorOfPDF draws a PDF. vgpdf makes its fonts in the folder for temporary files, and panics with a
+// text if it cannot write there.
+func errorOfPDF(draw func() error) (err error) {
+	defer func() {
+		switch failure := recover().(type) {
+		case nil:
+		case string:
+			err = fmt.Errorf("writing PDF: %s", failure)
+		default:
+			panic(failure)
+		}
+	}()
+	return draw()
 }
 
 // fontSize is the size of titles for a width.
