@@ -1,11 +1,13 @@
 package metrics
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -61,12 +63,9 @@ func Handler(s *Set) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(gatherer{s}, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: mostAtOnce}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return mux
 }
-
-// mostAtOnce is the number of scrapes that are answered at the same time.
-const mostAtOnce = 4
 
 // Server answers scrapes.
 type Server struct {
@@ -75,26 +74,29 @@ type Server struct {
 	ended    chan error
 }
 
-// Limits of the server. Connections that ask for nothing take neither this process's descriptors
-// nor the place of a real scraper: they are closed after a time, and at once if another one comes
-// and there are too many, in all or of one address.
+// Limits of the server. A connection may be closed unless its page is being made: one that asks for
+// nothing, sends a request slowly or does not read its page takes neither this process's descriptors
+// nor the place of a real scraper.
 const (
 	maxConnections = 16
-	maxOfAddress   = 8
 	idleTimeout    = 5 * time.Second
+	mostAtOnce     = 4 // pages; other requests wait
 )
 
 // connections keeps the limits of a server. The server calls note when the state of a connection
-// changes. A connection is quiet until a whole request has come: one byte makes none.
+// changes.
 type connections struct {
-	mu    sync.Mutex
-	quiet map[net.Conn]uint64 // those that ask for nothing, by when they began to
-	all   map[net.Conn]netip.Addr
-	count uint64
+	mu     sync.Mutex
+	quiet  map[net.Conn]uint64 // those that may be closed, by when they began to be
+	all    map[net.Conn]netip.Prefix
+	count  uint64
+	places chan struct{} // of pages that are made
 }
 
 func newConnections() *connections {
-	return &connections{quiet: map[net.Conn]uint64{}, all: map[net.Conn]netip.Addr{}}
+	return &connections{
+		quiet: map[net.Conn]uint64{}, all: map[net.Conn]netip.Prefix{}, places: make(chan struct{}, mostAtOnce),
+	}
 }
 
 func (c *connections) note(conn net.Conn, state http.ConnState) {
@@ -102,10 +104,9 @@ func (c *connections) note(conn net.Conn, state http.ConnState) {
 	defer c.mu.Unlock()
 	switch state {
 	case http.StateNew:
-		from, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
-		c.all[conn] = from.Addr()
+		c.all[conn] = hostOf(conn.RemoteAddr())
 		c.setQuiet(conn)
-		c.closeOldest(from.Addr())
+		c.closeOldest()
 	case http.StateIdle:
 		c.setQuiet(conn)
 	case http.StateActive:
@@ -115,6 +116,18 @@ func (c *connections) note(conn net.Conn, state http.ConnState) {
 	}
 }
 
+// hostOf returns the address of a host. A host may have all addresses of an IPv6 network.
+func hostOf(remote net.Addr) netip.Prefix {
+	at, _ := netip.ParseAddrPort(remote.String())
+	address := at.Addr().Unmap()
+	bits := address.BitLen()
+	if address.Is6() {
+		bits = 64
+	}
+	host, _ := address.Prefix(bits)
+	return host
+}
+
 // connKey is the key of a request's connection in its context.
 type connKey struct{}
 
@@ -122,16 +135,43 @@ func (c *connections) withConn(ctx context.Context, conn net.Conn) context.Conte
 	return context.WithValue(ctx, connKey{}, conn)
 }
 
-// serve keeps the connection of a request while it is answered.
+// page is an answer in memory.
+type page struct {
+	header http.Header
+	status int
+	bytes.Buffer
+}
+
+func (p *page) Header() http.Header { return p.header }
+
+func (p *page) WriteHeader(status int) { p.status = status }
+
+// serve keeps the connection of a request while its page is made.
 func (c *connections) serve(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if conn, ok := r.Context().Value(connKey{}).(net.Conn); ok {
-			c.mu.Lock()
-			delete(c.quiet, conn)
-			c.mu.Unlock()
+		conn, _ := r.Context().Value(connKey{}).(net.Conn)
+		c.mu.Lock()
+		delete(c.quiet, conn)
+		c.mu.Unlock()
+		made := c.make(h, r)
+		c.mu.Lock()
+		if _, open := c.all[conn]; open {
+			c.setQuiet(conn)
 		}
-		h.ServeHTTP(w, r)
+		c.mu.Unlock()
+		maps.Copy(w.Header(), made.header)
+		w.WriteHeader(made.status)
+		_, _ = made.WriteTo(w)
 	})
+}
+
+// make makes a page when it has a place.
+func (c *connections) make(h http.Handler, r *http.Request) *page {
+	c.places <- struct{}{}
+	defer func() { <-c.places }()
+	made := &page{header: http.Header{}, status: http.StatusOK}
+	h.ServeHTTP(made, r)
+	return made
 }
 
 func (c *connections) setQuiet(conn net.Conn) {
@@ -139,21 +179,20 @@ func (c *connections) setQuiet(conn net.Conn) {
 	c.quiet[conn] = c.count
 }
 
-// closeOldest closes the connection that has been quiet longest, if there are too many in all or of
-// an address: one of that address in the second case.
-func (c *connections) closeOldest(address netip.Addr) {
-	same := 0
-	for _, of := range c.all {
-		if of == address {
-			same++
-		}
-	}
-	if len(c.all) <= maxConnections && same <= maxOfAddress {
+// closeOldest closes a connection if there are too many: of the host with the most, the one that has
+// been quiet longest.
+func (c *connections) closeOldest() {
+	if len(c.all) <= maxConnections {
 		return
+	}
+	of := map[netip.Prefix]int{}
+	for _, host := range c.all {
+		of[host]++
 	}
 	var oldest net.Conn
 	for conn, since := range c.quiet {
-		if (same <= maxOfAddress || c.all[conn] == address) && (oldest == nil || since < c.quiet[oldest]) {
+		more := of[c.all[conn]] - of[c.all[oldest]]
+		if oldest == nil || more > 0 || more == 0 && since < c.quiet[oldest] {
 			oldest = conn
 		}
 	}
@@ -178,7 +217,7 @@ func serve(l net.Listener, set *Set) *Server {
 	limits := newConnections()
 	s := &Server{listener: l, ended: make(chan error, 1), http: http.Server{
 		Handler: limits.serve(Handler(set)), ConnState: limits.note, ConnContext: limits.withConn,
-		ReadHeaderTimeout: idleTimeout, IdleTimeout: idleTimeout,
+		ReadTimeout: idleTimeout, IdleTimeout: idleTimeout, // also of a body, which nobody reads
 		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 14, ErrorLog: log.New(io.Discard, "", 0),
 	}}
 	go func() { s.ended <- s.http.Serve(l) }()
