@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"bufio"
 	"strings"
 	"testing"
 
@@ -44,9 +45,11 @@ func TestWaitsInTheOwnHostAreToldWhereRecorded(t *testing.T) {
 // A fast transfer does not last 0.0 s.
 func TestTextTellsShortTimes(t *testing.T) {
 	for seconds, want := range map[float64]string{0.0147: "in 14.7 ms, ", 0.95: "in 950 ms, ", 12.34: "in 12.3 s, "} {
-		r := Report{Connections: []Connection{{Seconds: seconds, AckedBytes: 8_000_000, Shares: []Share{{Unknown, 1}}}}}
+		c := Connection{Seconds: seconds, AckedBytes: 8_000_000, Shares: []Share{{Unknown, 1}}}
 		var text strings.Builder
-		if err := r.WriteText(&text, true); err != nil || !strings.Contains(text.String(), want) {
+		out := bufio.NewWriter(&text)
+		c.write(out)
+		if err := out.Flush(); err != nil || !strings.Contains(text.String(), want) {
 			t.Errorf("%g s: %v, %s", seconds, err, &text)
 		}
 	}
