@@ -46,7 +46,7 @@ func TestPacketsExportsNothing(t *testing.T) {
 		{[]string{"--to", "cvs", "-o", dir + "/a"}, "csv", statusMisuse},
 		{[]string{"--table", "flows", "-o", dir + "/a"}, "--to", statusMisuse},
 		{[]string{"--to", "csv", "--table", "flow", "-o", dir + "/a"}, "flows", statusMisuse},
-		{[]string{"--to", "csv", "--table", "radio", "-o", dir + "/a"}, "want one of samples, events, flows", statusMisuse},
+		{[]string{"--to", "csv", "--table", "radio", "-o", dir + "/a"}, "one of samples, events, flows", statusMisuse},
 		{[]string{"--to", "jsonl", "--table", "flows", "-o", dir + "/a"}, "no tables", statusMisuse},
 		{[]string{"--to", "csv", "--connection", "9", "-o", dir + "/a"}, "1 to 2", statusMisuse},
 		{[]string{"--to", "csv", "-o", dir + "/absent/a"}, "absent", statusFailed},

@@ -41,7 +41,8 @@ var statusOf = []struct{ verb, meaning string }{
 	{"lab run, lab resume", "1 if a run failed; a claim that is not decided changes nothing"},
 	{"share status", "1 if no agent runs"},
 	{
-		"timewarp run, tune -- COMMAND, cc load -- COMMAND, cell run -- COMMAND, record -- COMMAND, diagnose -- COMMAND",
+		"timewarp run, tune -- COMMAND, cc load -- COMMAND, cell run -- COMMAND, record -- COMMAND, " +
+			"diagnose -- COMMAND",
 		"the status of the command",
 	},
 }

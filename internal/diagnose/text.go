@@ -203,8 +203,9 @@ func (c *Connection) write(out io.Writer) {
 	if c.Number > 0 {
 		name = fmt.Sprintf("connection %d", c.Number)
 	}
+	bps := float64(bytes) * 8 / max(1e-9, c.Seconds)
 	fmt.Fprintf(out, "%s  %s%s > %s  %sB %s in %s, %s\n", name, process, tcp.Endpoint(c.Local),
-		tcp.Endpoint(c.Remote), scaled(float64(bytes)), verb, lasting(c.Seconds), rate(float64(bytes)*8/max(1e-9, c.Seconds)))
+		tcp.Endpoint(c.Remote), scaled(float64(bytes)), verb, lasting(c.Seconds), rate(bps))
 	line := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(out, "  %-10s %s\n", name, text)

@@ -86,7 +86,8 @@ func TestFloatingXAxisNeedNotBeginAtZero(t *testing.T) {
 func TestLabelsOfRulesHaveRoom(t *testing.T) {
 	for label, want := range map[bool]float64{false: 106, true: 116} {
 		f := Figure{Cells: []Cell{{Panels: []Panel{{
-			Series: []Series{{Data: []Sample{Point(0, 0), Point(1, 100)}}}, Rules: []Rule{{X: 0.5, Name: "cubic", Label: label}},
+			Series: []Series{{Data: []Sample{Point(0, 0), Point(1, 100)}}},
+			Rules:  []Rule{{X: 0.5, Name: "cubic", Label: label}},
 		}}}}}
 		if _, cells := f.settle(); math.Abs(cells[0][0].left.hi-want) > 1e-9 {
 			t.Errorf("with a label %v the axis ends at %g, want %g", label, cells[0][0].left.hi, want)

@@ -151,8 +151,8 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 			for i := range 3 {
 				at := int64(acked) + int64(i)*mss
 				event(tcp.Event{
-					TimeNs: nsOf(now + float64(i)*0.002), Kind: tcp.EventRetransmit, Cause: tcp.CauseFast, Value: 2, Seq: at,
-					EndSeq: at + mss,
+					TimeNs: nsOf(now + float64(i)*0.002), Kind: tcp.EventRetransmit, Cause: tcp.CauseFast, Value: 2,
+					Seq: at, EndSeq: at + mss,
 				})
 			}
 		case slowStart:
