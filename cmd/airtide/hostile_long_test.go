@@ -66,6 +66,21 @@ func hostileFlow(id tcp.FlowID) *tcp.Flow {
 	}
 }
 
+// hostileRadio writes records of an interface, a network and stations whose names are control
+// characters.
+func hostileRadio(w *trace.Writer) {
+	for i := range 40 {
+		r := tcp.Radio{
+			TimeNs: int64(i+1) * 1e7, Kind: tcp.RadioKind(i % 20), Interface: control + "=1+1", Station: control,
+			SSID: control + "\nforged", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1")},
+		}
+		for f := range r.Values {
+			r.Values[f] = int64(i*f) << i
+		}
+		_ = w.Radio(&r)
+	}
+}
+
 // samplesOf writes a sample for each of many flows, at times and of values that next makes.
 func samplesOf(w *trace.Writer, flows, rows int, next func(i int) int64) {
 	b := tcp.NewBatch(1)
@@ -113,6 +128,7 @@ func hostileCorpus(t *testing.T) map[string][]byte {
 				_ = w.Flow(hostileFlow(id + 1))
 				_ = w.Event(&tcp.Event{Flow: id + 1, TimeNs: 5, Kind: tcp.EventCCChange, Text: control})
 			}
+			hostileRadio(w)
 			samplesOf(w, 3, 3000, func(i int) int64 { return int64(i) * 1e6 })
 		}),
 		"definitions": fill(func(i int) []byte {

@@ -135,6 +135,7 @@ func hostileFiles(t *testing.T, dir string) (paths []string) {
 			_ = w.Flow(hostileFlow(id + 1))
 			_ = w.Event(&tcp.Event{Flow: id + 1, TimeNs: 5, Kind: tcp.EventCCChange, Text: control})
 		}
+		hostileRadio(w)
 		samplesOf(w, 3, 300, func(i int) int64 { return int64(i) * 1e7 })
 	})
 	add("names.atr", names)
