@@ -13,6 +13,7 @@ type Rule string
 const (
 	ForeignWindow     Rule = "foreign-window"     // R1: windows beside foreign queues grow to an RTT
 	WireDelay         Rule = "wire-delay"         // R2: no wire is accepted just after standalone rates changed
+	StartGate         Rule = "start-gate"         // R4: nothing is concluded while this terminal starts
 	UnlikeQueue       Rule = "unlike-queue"       // R5: a longer queue target if shares are unlike
 	WholeAMPDUs       Rule = "whole-ampdus"       // R5: windows of like terminals are whole A-MPDUs
 	SmallStart        Rule = "small-start"        // R6: the correction of small windows starts low
@@ -20,14 +21,15 @@ const (
 	MeasureConfirm    Rule = "measure-confirm"    // R8: the first measured standalone rate is soon confirmed
 	ForeignReports    Rule = "foreign-reports"    // R9: foreign queues that peers report count
 	IdleGreedy        Rule = "idle-greedy"        // R10: idle peers count as greedy while this terminal starts
+	WireRefutation    Rule = "wire-refutation"    // R11: a wire that delivers half of its capacity is none
 	WindowCorrection  Rule = "correction"         // windows follow measured rates
 	ReleaseComparison Rule = "release-comparison" // windows are released if bounds do not help
 )
 
 // Rules lists all rules that can be switched off.
 var Rules = []Rule{
-	ForeignWindow, WireDelay, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm,
-	ForeignReports, IdleGreedy, WindowCorrection, ReleaseComparison,
+	ForeignWindow, WireDelay, StartGate, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm,
+	ForeignReports, IdleGreedy, WireRefutation, WindowCorrection, ReleaseComparison,
 }
 
 // ParseRules reads names of rules, separated by commas. An empty text means no rule.

@@ -255,6 +255,7 @@ func greedyAt(maxima, rates []float64, base, rtt time.Duration) []Terminal {
 		all[i].Max = maxima[i]
 		all[i].MinRTT = base
 		all[i].RTT = rtt
+		all[i].Period = 150 * time.Millisecond
 	}
 	return all
 }
@@ -342,3 +343,23 @@ func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {
 }
 
 // TestAPeakOfReportsIsForgotten: while shares change, older reported rates and newer own ones add
+// up to a total that the wire never carried.
+func TestAPeakOfReportsIsForgotten(t *testing.T) {
+	const carries = 94e6
+	var r wireRun
+	const queued, short = 70 * time.Millisecond, 5 * time.Millisecond
+	r.run(carries, queued, 3*time.Second)
+	if math.Abs(r.capacity/carries-1) > 0.01 {
+		t.Fatalf("the wire is taken to carry %.1f Mbit/s, want %.1f", r.capacity/1e6, carries/1e6)
+	}
+	r.run(1.2*carries, queued, time.Second)
+	peak := r.capacity
+	r.run(carries, short, 2*time.Second)
+	if peak < 1.12*carries || r.capacity != peak {
+		t.Errorf("%.1f Mbit/s after a peak, and %.1f without queues, which must not matter", peak/1e6, r.capacity/1e6)
+	}
+	r.run(carries, queued, 3*time.Second)
+	if r.capacity < carries || r.capacity > 1.07*carries {
+		t.Errorf("a wire of %.1f Mbit/s 3 s after a peak, want %.1f to 7 %% more", r.capacity/1e6, carries/1e6)
+	}
+}

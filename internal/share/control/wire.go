@@ -18,6 +18,7 @@ type cellState struct {
 	base          time.Duration // mean base RTT, weighted by rates
 	standaloneSum float64       // sum of their standalone rates, in bit/s
 	single        bool          // no radio aggregates
+	late          time.Duration // greatest age of a report
 	// measuring is the time in which all terminals measure their standalone rates again; 0 if none
 	// is measured.
 	measuring time.Duration
@@ -50,6 +51,7 @@ func cellStateOf(own int, all []Terminal) cellState {
 	base := 0.0
 	for i, t := range all {
 		s.single = s.single && t.Single
+		s.late = max(s.late, t.Period)
 		if !t.carries() {
 			continue
 		}
@@ -140,6 +142,11 @@ const (
 	// changed, because old and new reports add up. The headroom is above the jitter of smoothed
 	// rates, so that a capacity that is right does not fall.
 	wireHeadroom, wireDecayTime = 1.06, 20.0
+	// minDelivered is the part of the highest capacity that a wire with queues delivers at least.
+	// If the total is lower, something else limits, and no wire is believed for refutedMin. The
+	// time doubles up to refutedMax each time that this happens again.
+	minDelivered           = 0.5
+	refutedMin, refutedMax = 30 * time.Second, 5 * time.Minute
 	// totalSmoothing is the time constant of the total. Reports arrive one after the other, so
 	// their sum jumps within a period.
 	totalSmoothing = 500 * time.Millisecond
@@ -160,6 +167,10 @@ type wire struct {
 	standaloneSum float64       // sum of standalone rates then
 	active        int
 
+	highest      float64       // the highest capacity in bit/s since the wire was unlimited
+	refutedFor   time.Duration // length of the last time without a wire
+	refutedUntil time.Duration // end of the present time without a wire
+
 	suspected bool          // the wire seems to limit
 	since     time.Duration // start of the suspicion
 	last      time.Duration
@@ -171,7 +182,7 @@ type wire struct {
 	activeBefore        int
 	standaloneChangedAt time.Duration
 
-	noDelay, noDecay bool // rules that are switched off
+	noDelay, noDecay, noRefutation bool // rules that are switched off
 }
 
 // queued reports whether queues stand: that of this terminal too, because peers may report any.
@@ -207,7 +218,7 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 		w.forget()
 	}
 	drained := w.noDelay || w.standaloneChangedAt == 0 || now-w.standaloneChangedAt >= radioDrain
-	limits := w.suspected && now-w.since >= max(wireConfirm, s.measuring) && drained
+	limits := w.suspected && now-w.since >= max(wireConfirm, s.measuring) && drained && now >= w.refutedUntil
 	switch {
 	case limits && (w.capacity == 0 || w.total < 0.95*w.capacity):
 		w.accept(now)
@@ -216,6 +227,7 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 		w.active = s.active
 	case w.capacity > 0 && now >= w.validUntil:
 		w.capacity = 0
+		w.highest = 0
 		w.suspected = false
 	case w.capacity > 0:
 		if most := wireHeadroom * w.total; s.delay >= queueThreshold && w.capacity > most && !w.noDecay {
@@ -223,10 +235,22 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 		}
 		w.capacity = max(w.capacity, w.total)
 	}
+	w.highest = max(w.highest, w.capacity)
+	if w.total < minDelivered*w.highest && s.delay >= queueThreshold && !w.noRefutation {
+		w.refute(now)
+	}
 	if w.capacity == 0 {
 		return allocate.Unlimited
 	}
 	return w.capacity
+}
+
+// refute forgets a wire that does not deliver its capacity. Bounds by such a capacity lower the
+// total, and the total lowers the capacity.
+func (w *wire) refute(now time.Duration) {
+	w.forget()
+	w.refutedFor = min(max(2*w.refutedFor, refutedMin), refutedMax)
+	w.refutedUntil = now + w.refutedFor
 }
 
 // standaloneChanged reports whether the sum of standalone rates changed.
@@ -243,6 +267,7 @@ func LongerPath(before, now time.Duration) bool {
 // forget makes the wire count as unlimited.
 func (w *wire) forget() {
 	w.capacity = 0
+	w.highest = 0
 	w.lastAccepted = 0
 	w.suspected = false
 }
