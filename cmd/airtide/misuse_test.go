@@ -30,6 +30,8 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 		{[]string{"record", "-o", "x.atr", "--filter", "tcp"}, "filter"},
 		{[]string{"record", "-o", "x.atr", "curl"}, "--"},
 		{[]string{"record", "-o", "x.atr", "--buffer-mb", "0"}, "buffer-mb"},
+		{[]string{"record", "-o", "x.atr", "-d", "0"}, "--duration 0: want a time above 0"},
+		{[]string{"monitor", "--once", "-i", "0 ms"}, "--interval 0: want a time above 0"},
 		{[]string{"record", "-o", "x.atr", "--btf", "/no/such/file"}, "/no/such/file"},
 		{[]string{"monitor", "--sort", "beauty"}, "beauty"},
 		{[]string{"monitor", "--events"}, "--json"},

@@ -131,6 +131,9 @@ func checkFlagRules(cmd *cobra.Command, _ []string) error {
 	if err := cmd.ValidateRequiredFlags(); err != nil {
 		return usageError{err}
 	}
+	if err := refuseNoTime(cmd); err != nil {
+		return err
+	}
 	err := cmd.ValidateFlagGroups()
 	if err == nil {
 		return nil
