@@ -25,8 +25,8 @@ func TestOutputsThatAreClosedOrFull(t *testing.T) {
 	})
 }
 
-// A verb may need no folder for temporary files, or says that it does: for fonts of a PDF, and for a
-// recording from standard input.
+// A verb may need no folder for temporary files, or says that it does: for fonts of a PDF, and for
+// a recording from standard input.
 func TestVerbsWithoutAFolderForTemporaryFiles(t *testing.T) {
 	files := faultFiles(t)
 	none := filepath.Join(t.TempDir(), "none")

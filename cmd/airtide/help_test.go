@@ -52,8 +52,8 @@ var jsonOf = map[string]func(*testing.T) string{
 	"airtide version":         filled[build],
 }
 
-// Examples can be copied from a terminal of 80 columns: none is broken. Flags behind -- would belong
-// to the command.
+// Examples can be copied from a terminal of 80 columns: none is broken. Flags behind -- would
+// belong to the command.
 func TestUsageAndExamplesCanBeCopied(t *testing.T) {
 	examples := 0
 	var walk func(*cobra.Command)

@@ -10,7 +10,8 @@ import (
 	"airtide/internal/view/terminal"
 )
 
-// release, commit and date are set at link time by make, for builds whose build information has no version control:
+// release, commit and date are set at link time by make, for builds whose build information has no
+// version control:
 // -X main.release=v1.2.3 -X main.commit=0123abcd -X main.date=2026-11-25T12:00:00Z.
 var release, commit, date string
 

@@ -12,8 +12,8 @@ import (
 type Status struct {
 	// TimeNs is the virtual time that has passed.
 	TimeNs int64 `json:"time_ns"`
-	// BeginNs is the time of Begin by CLOCK_MONOTONIC, the clock of recordings. The status was taken
-	// at BeginNs + TimeNs.
+	// BeginNs is the time of Begin by CLOCK_MONOTONIC, the clock of recordings. The status was
+	// taken at BeginNs + TimeNs.
 	BeginNs int64        `json:"begin_ns"`
 	Ports   []PortStatus `json:"ports"`
 	// Dropped packets, by queue.Place.

@@ -206,8 +206,8 @@ type streams struct {
 // FIN that bytes_acked counts too. That extra is learned whenever both ways agree to within the two
 // bytes that it can be.
 //
-// If the own device refuses new data, the kernel counts its bytes in bytes_sent and keeps it unsent.
-// These bytes show as soon as more than tcpi_unacked segments would be on the way.
+// If the own device refuses new data, the kernel counts its bytes in bytes_sent and keeps it
+// unsent. These bytes show as soon as more than tcpi_unacked segments would be on the way.
 func (s *streams) fill(r *row, a *answer) {
 	acked, received := r[tcp.AckedBytes], r[tcp.ReceivedBytes]
 	if acked == tcp.Absent {

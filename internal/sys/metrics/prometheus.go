@@ -74,8 +74,8 @@ type Server struct {
 	ended    chan error
 }
 
-// Limits of the server. A connection may be closed unless its page is being made: one that asks for
-// nothing, sends a request slowly or does not read its page takes neither this process's descriptors
+// Limits of the server. A connection may be closed unless its page is being made: one that asks
+// for nothing, sends a request slowly or does not read its page takes neither this process's descriptors
 // nor the place of a real scraper.
 const (
 	maxConnections = 16
@@ -179,8 +179,8 @@ func (c *connections) setQuiet(conn net.Conn) {
 	c.quiet[conn] = c.count
 }
 
-// closeOldest closes a connection if there are too many: of the host with the most, the one that has
-// been quiet longest.
+// closeOldest closes a connection if there are too many: of the host with the most, the one that
+// has been quiet longest.
 func (c *connections) closeOldest() {
 	if len(c.all) <= maxConnections {
 		return

@@ -116,8 +116,8 @@ func (f *Figure) Write(w io.Writer, format string, o Options) error {
 	return fmt.Errorf("figure: unknown format %q: want one of %s", format, strings.Join(Formats, ", "))
 }
 
-// errorOfPDF draws a PDF. vgpdf makes its fonts in the folder for temporary files, and panics with a
-// text if it cannot write there.
+// errorOfPDF draws a PDF. vgpdf makes its fonts in the folder for temporary files, and panics with
+// a text if it cannot write there.
 func errorOfPDF(draw func() error) (err error) {
 	defer func() {
 		switch failure := recover().(type) {
