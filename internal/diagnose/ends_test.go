@@ -172,6 +172,15 @@ func TestTheBiggestConnectionsStay(t *testing.T) {
 	if want := []tcp.FlowID{2, 3, 4, 5, 6, 7, 9}; !slices.Equal(kept, want) || r.LeftOut != 2 {
 		t.Errorf("kept %v, want %v; %d left out", kept, want, r.LeftOut)
 	}
+	// One that comes back is not counted twice.
+	for range 3 {
+		for id := tcp.FlowID(1); id <= 9; id++ {
+			add(id, int64(id)*1000)
+		}
+	}
+	if r := e.Report(); len(r.Connections)+r.LeftOut != 9 {
+		t.Errorf("%d connections kept and %d left out, want 9 together", len(r.Connections), r.LeftOut)
+	}
 }
 
 // A window of time drops older bins, so that a live engine keeps up with the present.

@@ -62,8 +62,8 @@ type Engine struct {
 	order   []*flow // in the order of their first sight
 	// free are flows that were left out. Others take their memory.
 	free    []*flow
+	leftOut flowSet
 	lost    uint64
-	leftOut int
 	sampled bool
 	has     [len(essential)]bool // fields that a sample has
 	radios  radios
@@ -77,7 +77,7 @@ func New(o Options) *Engine {
 	if o.MaxFlows == 0 {
 		o.MaxFlows = MaxFlows
 	}
-	return &Engine{options: o, flows: map[tcp.FlowID]*flow{}}
+	return &Engine{options: o, flows: map[tcp.FlowID]*flow{}, leftOut: flowSet{words: map[tcp.FlowID]uint64{}}}
 }
 
 // Fields returns the fields that the engine reads, so that a reader decodes only these.
@@ -109,6 +109,7 @@ func (e *Engine) flow(id tcp.FlowID) *flow {
 			f.places = &Places{}
 		}
 		f.ID = id
+		e.leftOut.remove(id)
 		e.flows[id] = f
 		e.order = append(e.order, f)
 	}
@@ -141,14 +142,15 @@ func (e *Engine) makeRoom() {
 	least = least[:max(1, len(least)/4)]
 	for _, f := range least {
 		delete(e.flows, f.ID)
+		e.leftOut.add(f.ID)
 	}
 	e.free = append(e.free, least...)
-	e.leftOut += len(least)
 	e.order = slices.DeleteFunc(e.order, func(f *flow) bool { return e.flows[f.ID] != f })
 }
 
 // Forget drops a flow.
 func (e *Engine) Forget(id tcp.FlowID) {
+	e.leftOut.remove(id)
 	f := e.flows[id]
 	if f == nil {
 		return

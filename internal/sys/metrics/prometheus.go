@@ -75,8 +75,8 @@ type Server struct {
 }
 
 // Limits of the server. A connection may be closed unless its page is being made: one that asks
-// for nothing, sends a request slowly or does not read its page takes neither this process's descriptors
-// nor the place of a real scraper.
+// for nothing, sends a request slowly or does not read its page takes neither this process's
+// descriptors nor the place of a real scraper.
 const (
 	maxConnections = 16
 	idleTimeout    = 5 * time.Second
