@@ -21,7 +21,7 @@ import (
 	"airtide/test/bench/benchtext"
 )
 
-// ofPapers selects the experiments of the five papers, which take up to five hours. The other two
+// ofPapers selects the experiments of the five papers, which take about five hours. The other two
 // of p3 go beyond the papers. All experiments take twice as long.
 const ofPapers = "p1-*,p2-*,p3-bounds,p3-fig*,p4-*,p5-*"
 

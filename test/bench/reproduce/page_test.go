@@ -72,13 +72,14 @@ func TestEveryExperimentHasItsPage(t *testing.T) {
 	}
 }
 
-func TestTheExperimentsOfThePapersTakeAtMostFiveHours(t *testing.T) {
+// The Makefile says five hours.
+func TestTheExperimentsOfThePapersTakeFiveHours(t *testing.T) {
 	all, err := reproduced(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	all = slices.DeleteFunc(all, func(e *plan.Plan) bool { return !chosen(e.Experiment.Name, ofPapers) })
-	if d := estimate(all); d > 5*time.Hour || d < time.Hour {
+	if d := estimate(all); d.Round(10*time.Minute) > 5*time.Hour || d < 4*time.Hour {
 		t.Errorf("%d experiments take about %s", len(all), d)
 	}
 }
