@@ -87,7 +87,7 @@ func TestLiarsLeaveTheFloor(t *testing.T) {
 }
 
 // victimOf runs a cell of an honest terminal and a liar. It returns what the honest one carries in
-// the last ten of 20 s, and its last status.
+// the last five of 15 s, and its last status.
 func victimOf(t *testing.T, l lie) (bps float64, last share.Status) {
 	need.Root(t)
 	phy, err := medium.AtRate(medium.Std11ac, 80, 1, 433.3)
@@ -162,7 +162,7 @@ func victimOf(t *testing.T, l lie) (bps float64, last share.Status) {
 	testnet.Idle(t, 10*time.Second, "the bounds take effect")
 	began := clock.Now()
 	before := testnet.Info(t, flow).Bytes_acked
-	testnet.Idle(t, 10*time.Second, "the rate is measured over it")
+	testnet.Idle(t, 5*time.Second, "the rate is measured over it")
 	bytes := testnet.Info(t, flow).Bytes_acked - before
 	return float64(bytes) * 8 * 1e9 / float64(clock.Now()-began), now()
 }

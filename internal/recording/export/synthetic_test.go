@@ -50,7 +50,7 @@ func testEvents() []tcp.Event {
 			Blocks: [4]tcp.Block{{Start: 1448, End: 2896}, {Start: 4344, End: 5792}}, CPU: 3, FromSample: true,
 		},
 		{
-			TimeNs: at(4), Flow: 1, Kind: tcp.EventRetransmit, CAState: tcp.CARecovery, Cause: tcp.CauseFast,
+			TimeNs: at(4), Flow: 1, Kind: tcp.EventRetransmit, CAState: tcp.CARecovery, CwndPackets: 20, Cause: tcp.CauseFast,
 			Seq: 0, EndSeq: 1448, SsthreshPackets: 14,
 		},
 		{TimeNs: at(5), Flow: 2, Kind: tcp.EventTimeout, Code: tcp.CodeTimeout, CAState: tcp.CALoss, Value: 204000},
