@@ -105,6 +105,10 @@ func (s *Situation) Record(ctx context.Context, p Programs, path string) error {
 	return late(ctx, p, machines.PID)
 }
 
+// ErrBusy tells that the machine was too busy for the cell: the recording does not show what it was
+// made for. It may be made again, as the lab repeats such runs.
+var ErrBusy = errors.New("the machine was too busy for the cell")
+
 // late returns an error if the cell's engine was too late to trust the run.
 func late(ctx context.Context, p Programs, pid int) error {
 	status := exec.CommandContext(ctx, p.Airtide, "cell", "status", "--json", "--once", "--interval", "50ms",
@@ -114,7 +118,7 @@ func late(ctx context.Context, p Programs, pid int) error {
 		return fmt.Errorf("cell status: %w", err)
 	}
 	if bytes.Contains(out, []byte(`"lag_exceeded":true`)) || bytes.Contains(out, []byte(`"lag_exceeded": true`)) {
-		return errors.New("the machine was too busy for the cell")
+		return ErrBusy
 	}
 	return nil
 }
