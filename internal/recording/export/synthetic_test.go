@@ -50,8 +50,8 @@ func testEvents() []tcp.Event {
 			Blocks: [4]tcp.Block{{Start: 1448, End: 2896}, {Start: 4344, End: 5792}}, CPU: 3, FromSample: true,
 		},
 		{
-			TimeNs: at(4), Flow: 1, Kind: tcp.EventRetransmit, CAState: tcp.CARecovery, CwndPackets: 20, Cause: tcp.CauseFast,
-			Seq: 0, EndSeq: 1448, SsthreshPackets: 14,
+			TimeNs: at(4), Flow: 1, Kind: tcp.EventRetransmit, CAState: tcp.CARecovery, Cause: tcp.CauseFast,
+			CwndPackets: 20, Seq: 0, EndSeq: 1448, SsthreshPackets: 14,
 		},
 		{TimeNs: at(5), Flow: 2, Kind: tcp.EventTimeout, Code: tcp.CodeTimeout, CAState: tcp.CALoss, Value: 204000},
 		{TimeNs: at(6), Flow: 2, Kind: tcp.EventCAState, From: uint8(tcp.CAOpen), To: uint8(tcp.CALoss)},
