@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -38,9 +37,6 @@ or of those of one process. On a terminal, tables are updated until Ctrl-C. In a
 		},
 		ValidArgsFunction: completeCell,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if interval <= 0 {
-				return usageError{errors.New("--interval 0: want a time above 0")}
-			}
 			var only int
 			if len(args) > 0 {
 				var err error

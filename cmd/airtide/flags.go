@@ -21,10 +21,10 @@ func durationVar(fl *pflag.FlagSet, to *time.Duration, name, short string, value
 	fl.VarP(units.DurationFlag(to), name, short, usage)
 }
 
-// refuseNoTime refuses a duration or an interval of 0. These flags have 0 for no end and for the
-// usual interval, which nobody means who writes 0.
+// refuseNoTime refuses a time of 0 where it would be none: these flags have 0 for no end and for
+// the usual interval or limit, which nobody means who writes 0.
 func refuseNoTime(cmd *cobra.Command) error {
-	for _, name := range []string{"duration", "interval"} {
+	for _, name := range []string{"duration", "interval", "lag-limit"} {
 		f := cmd.Flags().Lookup(name)
 		if f != nil && f.Changed && f.Value.String() == units.DurationFlag(new(time.Duration)).String() {
 			return usageError{fmt.Errorf("--%s 0: want a time above 0", name)}

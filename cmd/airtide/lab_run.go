@@ -126,9 +126,6 @@ func (f *labFlags) register(cmd *cobra.Command) {
 
 // run runs with progress and prints the outcome.
 func (f *labFlags) run(ctx context.Context, t *terminal.Terminal, run func(lab.Options) (*lab.Outcome, error)) error {
-	if f.given("lag-limit") && f.lagLimit <= 0 {
-		return usageError{errors.New("--lag-limit 0: want a time above 0")}
-	}
 	if f.given("at-once") && f.atOnce < 1 || f.atOnce > plan.MaxAtOnce {
 		return usageError{fmt.Errorf("--at-once %d: want 1 to %d", f.atOnce, plan.MaxAtOnce)}
 	}

@@ -48,9 +48,6 @@ The exit status is 1 if no agent runs here or if an agent does not answer within
   airtide share status --json | jq '{bounded, reason, share_bps}'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if interval <= 0 {
-				return usageError{errors.New("--interval 0: want a time above 0")}
-			}
 			if cmd.Flags().Changed("interval") && !watch {
 				return usageError{errors.New("--interval is the time between two updates of --watch")}
 			}

@@ -112,13 +112,8 @@ func (p *Plan) Time(overhead time.Duration) time.Duration {
 func (p *Plan) Estimate(of []Run, atOnce int, overhead time.Duration) time.Duration {
 	ends := make([]time.Duration, max(1, atOnce))
 	for _, r := range of {
-		first := &ends[0]
-		for i := range ends {
-			if ends[i] < *first {
-				first = &ends[i]
-			}
-		}
-		*first += time.Duration(p.Points[r.Point].Setup.Duration) + overhead
+		first := slices.Index(ends, slices.Min(ends))
+		ends[first] += time.Duration(p.Points[r.Point].Setup.Duration) + overhead
 	}
 	return slices.Max(ends)
 }

@@ -13,42 +13,46 @@ import (
 
 // write writes the totals.
 func (t *Totals) write(out io.Writer, o TextOptions) {
-	title := o.bold(fmt.Sprintf("%-14s", "flows"))
+	field := func(name, value string) { o.field(out, name, value) }
 	if t.Flows == 0 {
-		fmt.Fprintf(out, "%s none: nothing was observed\n", title)
+		field("flows", "none: nothing was observed")
 	} else {
 		senders := ""
 		if t.Senders > 0 && t.Senders < t.Flows {
 			senders = "; rtt to ca_state of " + units.Count(t.Senders, "sender")
 		}
-		fmt.Fprintf(out, "%s %d (%d open, %d closed%s), %s, %s, %s\n", title, t.Flows, t.Open, t.Closed, senders,
-			durationText(t.DurationS), units.Count(t.Samples, "sample"), units.Count(t.Events, "event"))
+		field("flows", fmt.Sprintf("%d (%d open, %d closed%s), %s, %s, %s", t.Flows, t.Open, t.Closed, senders,
+			durationText(t.DurationS), units.Count(t.Samples, "sample"), units.Count(t.Events, "event")))
 		t.Figures.write(out, o)
 	}
-	line := func(text string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", "lost records")), text) }
+	const lost = "lost records"
 	switch l := t.Loss; {
 	case l == nil:
-		line(absent)
+		field(lost, absent)
 	case l.Records == 0 && l.Untracked == 0:
-		line("none")
+		field(lost, "none")
 	default:
-		line(o.red(fmt.Sprintf("%d (per CPU %s; %d of flows that are not known, %d never made), %s not followed",
+		field(lost, o.red(fmt.Sprintf("%d (per CPU %s; %d of flows that are not known, %d never made), %s not followed",
 			l.Records, perCPU(l.PerCPU), l.OrphanRecords, l.MissedRecords, units.Count(l.Untracked, "flow"))))
 	}
 	if t.Loss != nil && t.Loss.IPBytes != nil {
-		fmt.Fprintf(out, "%s UDP port 443, mostly QUIC: %sB, %s of all bytes of this host\n",
-			o.bold(fmt.Sprintf("%-14s", "not seen")), metric(float64(*t.Loss.UDP443Bytes)),
-			units.Percent(float64(*t.Loss.UDP443Bytes)/float64(*t.Loss.IPBytes)))
+		field("not seen", fmt.Sprintf("UDP port 443, mostly QUIC: %sB, %s of all bytes of this host",
+			metric(float64(*t.Loss.UDP443Bytes)),
+			units.Percent(float64(*t.Loss.UDP443Bytes)/float64(*t.Loss.IPBytes))))
 	}
 	if t.Loss != nil && t.Loss.SYNACKAgain != nil {
-		fmt.Fprintf(out, "%s the SYN-ACK was sent again for %s, of which %d opened\n",
-			o.bold(fmt.Sprintf("%-14s", "handshakes")), units.Count(*t.Loss.SYNACKAgain, "handshake"),
-			*t.Loss.SYNACKDone)
+		field("handshakes", fmt.Sprintf("the SYN-ACK was sent again for %s, of which %d opened",
+			units.Count(*t.Loss.SYNACKAgain, "handshake"), *t.Loss.SYNACKDone))
 	}
 	if t.Loss != nil && t.Loss.Unowned > 0 {
-		fmt.Fprintf(out, "%s %s %s\n", o.bold(fmt.Sprintf("%-14s", "left out")), units.Count(t.Loss.Unowned, "flow"),
-			"(filter by process): the owner was unknown until the end")
+		field("left out", units.Count(t.Loss.Unowned, "flow")+
+			" (filter by process): the owner was unknown until the end")
 	}
+}
+
+// field writes the line of a named value.
+func (o TextOptions) field(out io.Writer, name, value string) {
+	fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", name)), value)
 }
 
 // perCPU names the processors that lost records.
@@ -74,7 +78,7 @@ func (r *Report) WriteFlow(w io.Writer, id tcp.FlowID, o TextOptions) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s  %s > %s\n", o.bold(fmt.Sprintf("flow %d", f.ID)), tcp.Endpoint(f.Local),
 		tcp.Endpoint(f.Remote))
-	field := func(name, value string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", name)), value) }
+	field := func(name, value string) { o.field(out, name, value) }
 	field("process", f.process())
 	field("cgroup", orAbsent(units.Printable(f.CgroupPath)))
 	netns := absent
@@ -115,7 +119,7 @@ func orAbsent(s string) string {
 
 // write writes the lines that flows and totals share, one for each subject.
 func (g *Figures) write(out io.Writer, o TextOptions) {
-	field := func(name, value string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", name)), value) }
+	field := func(name, value string) { o.field(out, name, value) }
 	direction := func(name string, bytes *int64, rate, peak *float64) {
 		if bytes == nil {
 			field(name, absent)

@@ -78,7 +78,7 @@ func (r *Report) WriteTotals(w io.Writer, o TextOptions) error {
 	out := bufio.NewWriter(w)
 	r.Totals.write(out, o)
 	for i := range r.Radios {
-		fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", "radio")), &r.Radios[i])
+		o.field(out, "radio", r.Radios[i].String())
 	}
 	return out.Flush()
 }
