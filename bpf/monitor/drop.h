@@ -140,25 +140,28 @@ out:
 	mon_leave();
 }
 
+/* A shorter time is the way through the host, and no wait. */
+#define LEAST_WAIT_NS 10000
+
 /* A packet goes from the queueing discipline to the device. TCP has noted when it may leave at the
- * earliest (skb_mstamp_ns). */
+ * earliest (skb_mstamp_ns). Nearly all packets of an empty queue go at the first check. */
 static __always_inline void on_device(const struct sk_buff *skb)
 {
 	struct sock *sk = NULL;
 	struct flow_state *fs;
-	u64 from = 0, now, key;
+	u64 from = 0, wait, key;
 
-	read_field(sk, skb->sk);
+	load_field(from, struct sk_buff, skb, tstamp);
+	wait = bpf_ktime_get_ns() - from;
+	if (!from || (s64)wait < LEAST_WAIT_NS)
+		return;
+	load_field(sk, struct sk_buff, skb, sk);
 	if (!sk)
 		return;
 	key = (u64)sk;
 	fs = bpf_map_lookup_elem(&flows, &key);
-	if (!fs)
-		return;
-	read_field(from, skb->tstamp);
-	now = bpf_ktime_get_ns();
-	if (from && from < now && now - from > fs->device_wait_ns)
-		fs->device_wait_ns = now - from;
+	if (fs && wait > fs->device_wait_ns)
+		fs->device_wait_ns = wait;
 }
 
 #endif

@@ -58,7 +58,7 @@ static __always_inline void sample_more(struct sample_record *s, struct flow_sta
 	}
 	if (mon_with & WITH_WAITS) {
 		if (socket)
-			read_field(flags, socket->flags);
+			load_field(flags, struct socket, socket, flags);
 		if (flags & 1 << SOCK_NOSPACE)
 			word |= MORE_BLOCKED;
 		if (sk->sk_tsq_flags & TSQ_THROTTLED)

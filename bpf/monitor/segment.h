@@ -107,11 +107,20 @@ static __noinline int parse_sack(struct packet *p, const u8 *header, u32 length)
  * do. */
 static __always_inline void parse_timestamps(struct packet *p, const u8 *header, u32 size)
 {
-	u32 words[3];
+	u32 words[3] = {};
 
-	if (size < TCP_HEADER + OPTION_TIMESTAMP_PADDED ||
-	    bpf_probe_read_kernel(words, sizeof(words), header + TCP_HEADER))
+	if (size < TCP_HEADER + OPTION_TIMESTAMP_PADDED)
 		return;
+	header += TCP_HEADER;
+	if (bpf_rdonly_cast && bpf_core_type_exists(union tcp_word_hdr)) {
+		union tcp_word_hdr *h = bpf_rdonly_cast(header, bpf_core_type_id_kernel(union tcp_word_hdr));
+
+		words[0] = h->words[0];
+		words[1] = h->words[1];
+		words[2] = h->words[2];
+	} else {
+		bpf_probe_read_kernel(words, sizeof(words), header);
+	}
 	if (words[0] != bpf_htonl(TIMESTAMP_PADDED_WORD))
 		return;
 	p->timestamps = 1;
@@ -165,7 +174,7 @@ static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const s
 	if (mon_with & WITH_TIMESTAMPS)
 		parse_timestamps(p, a->header, size);
 	if (mon_with & WITH_MERGES) {
-		read_field(p->segments, a->shared->gso_segs);
+		load_field(p->segments, struct skb_shared_info, a->shared, gso_segs);
 		if (!p->segments)
 			p->segments = 1;
 	}

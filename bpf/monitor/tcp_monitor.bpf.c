@@ -398,7 +398,7 @@ static __always_inline int half_closed(const struct sock *sk)
 	u8 state = 0;
 
 	/* First of all: most calls are for connections that no end has closed. */
-	bpf_probe_read_kernel(&state, sizeof(state), (const void *)&sk->__sk_common.skc_state);
+	load_field(state, struct sock_common, sk, skc_state);
 	if (state == TCP_ESTABLISHED)
 		return 0;
 	fs = bpf_map_lookup_elem(&flows, &key);
@@ -432,14 +432,19 @@ static __always_inline void count_bytes(const struct __sk_buff *skb)
 {
 	u32 bytes = COUNTER_IP_BYTES, quic = COUNTER_UDP_443_BYTES, offset = sizeof(struct ip6_header);
 	u64 *n = bpf_map_lookup_elem(&counters, &bytes);
+	const u8 *data = (const u8 *)(long)skb->data, *end = (const u8 *)(long)skb->data_end;
 	bool v4 = skb->protocol == bpf_htons(ETH_P_IP);
 	u8 protocol = 0, words = 0;
 	__be16 ports[2] = {};
 
 	if (n)
 		*n += skb->len;
-	/* One load for a packet of TCP: most are. */
-	if (bpf_skb_load_bytes(skb, v4 ? 9 : 6, &protocol, 1) || protocol != IPPROTO_UDP)
+	/* Most packets are of TCP, and have their header here. */
+	if (data + 20 <= end)
+		protocol = v4 ? data[9] : data[6];
+	else
+		bpf_skb_load_bytes(skb, v4 ? 9 : 6, &protocol, 1);
+	if (protocol != IPPROTO_UDP)
 		return;
 	if (v4) {
 		if (bpf_skb_load_bytes(skb, 0, &words, 1))

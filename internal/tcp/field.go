@@ -390,7 +390,8 @@ var fieldTable = [NumFields]FieldInfo{
 	},
 	DeviceWaitUs: {
 		"device_wait_us", "µs", Gauge,
-		"longest wait of a packet between TCP and the device since the last sample; absent without --with waits",
+		"longest wait of 10 µs or more of a packet between TCP and the device since the last sample, else 0; absent " +
+			"without --with waits",
 		"net_dev_start_xmit, sk_buff.skb_mstamp_ns",
 	},
 	MergedPackets: {
