@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,7 +118,9 @@ func watch(
 		every = src.Interval
 	}
 	table := screen.NewTable(screen.TableOptions{
-		SampleEvery: every, Diagnosis: diagnose.SourceOf(string(src.Kind)),
+		SampleEvery: every, Diagnosis: diagnose.Options{
+			Source: diagnose.SourceOf(string(src.Kind)), Drops: slices.Contains(src.With(mo.With), "drops"),
+		},
 	})
 	table.SetSource(seen)
 	published, end, err := p.start(t, src)

@@ -82,7 +82,7 @@ func replay(
 		density = filter.Density{} // of a later version
 	}
 	table := screen.NewTable(screen.TableOptions{
-		SampleEvery: max(density.Every, time.Duration(meta.IntervalNs)), Diagnosis: diagnoseOptions(meta).Source,
+		SampleEvery: max(density.Every, time.Duration(meta.IntervalNs)), Diagnosis: diagnoseOptions(meta),
 	})
 	table.SetSource(screen.Source{Name: path})
 	speed := f.speed

@@ -152,6 +152,10 @@ func TestDropsOfThisHostAreJoinedWithRetransmissions(t *testing.T) {
 					t.Errorf("%s does not say %q:\n%s", verb, want, text)
 				}
 			}
+			want = `"losses":{"here":[{"place":"` + c.place + `","packets":`
+			if text := mustRun(t, "monitor", "--json", path); !strings.Contains(text, want) {
+				t.Errorf("monitor --json does not say %s", want)
+			}
 		})
 	}
 }

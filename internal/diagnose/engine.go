@@ -160,6 +160,15 @@ func (e *Engine) Forget(id tcp.FlowID) {
 	e.order = slices.Delete(e.order, at, at+1)
 }
 
+// Losses tells where the packets of a flow were lost so far; nil if drops are not observed.
+func (e *Engine) Losses(id tcp.FlowID) *Losses {
+	f := e.flows[id]
+	if f == nil || f.places == nil {
+		return nil
+	}
+	return f.places.Losses()
+}
+
 // Connection returns the finding of one flow so far.
 func (e *Engine) Connection(id tcp.FlowID) (c Connection, known bool) {
 	f := e.flows[id]

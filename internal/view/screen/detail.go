@@ -73,7 +73,8 @@ func (m *ui) detailLines(height int) []string {
 }
 
 // limitLines are the limits of the rate in the history, the latest first, with the seconds since
-// each began: "limit  pacing 4 s < capacity 12 s".
+// each began: "limit  pacing 4 s < capacity 12 s". With drops a second line tells where packets were
+// lost.
 func (m *ui) limitLines() []string {
 	phases := m.detail.Finding.Phases
 	var parts []string
@@ -85,7 +86,16 @@ func (m *ui) limitLines() []string {
 	if len(parts) > 0 {
 		line = strings.Join(parts, " < ")
 	}
-	return []string{m.styles.dim.Render(cell("limit", 13, false)) + cell(line, max(1, m.width-13), false)}
+	lines := []string{m.named("limit", line)}
+	if l := m.detail.Row.Losses; l != nil {
+		lines = append(lines, m.named("losses", l.String()))
+	}
+	return lines
+}
+
+// named is a line with a name in front.
+func (m *ui) named(name, text string) string {
+	return m.styles.dim.Render(cell(name, 13, false)) + cell(text, max(1, m.width-13), false)
 }
 
 func (m *ui) rttTitle(r *Row) string {

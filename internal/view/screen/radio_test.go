@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/tcp"
 )
 
@@ -34,6 +35,26 @@ func TestTheRadioHasALine(t *testing.T) {
 	want := "# radio wlan0 in ce?[31mll, tx 65.0 Mbit/s, -61 dBm, 25% retried\n"
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("no line %q in\n%s", want, &out)
+	}
+}
+
+// With drops the detail of a connection tells where its packets were lost, without control
+// characters.
+func TestTheDetailTellsWherePacketsWereLost(t *testing.T) {
+	for _, drops := range []bool{true, false} {
+		table := NewTable(TableOptions{Diagnosis: diagnose.Options{Drops: drops}})
+		observe(t, table.Flow(&tcp.Flow{ID: 1, Comm: "curl"}))
+		for _, e := range []tcp.Event{
+			{Kind: tcp.EventDrop, From: tcp.DirectionSent, EndSeq: 1448, Text: "qdisc_drop at e\x1bh0"},
+			{Kind: tcp.EventRetransmit, EndSeq: 2896, Value: 2},
+		} {
+			e.Flow = 1
+			e.TimeNs = second
+			observe(t, table.Event(&e))
+		}
+		u := newUser(t, table, 110, 24)
+		u.press("enter")
+		u.expectSight("losses", "losses       lost here, qdisc_drop at e?h0: 1 packet; lost beyond this host, or", drops)
 	}
 }
 

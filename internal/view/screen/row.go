@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/tcp"
 )
 
@@ -80,6 +81,8 @@ type Row struct {
 	// Certainty its certainty.
 	Limit     Text `json:"limit"`
 	Certainty Text `json:"certainty"`
+	// Losses tells where the packets were lost that were sent again; nil without drops.
+	Losses *diagnose.Losses `json:"losses,omitempty"`
 	// SampleNs is the time of the last sample (CLOCK_MONOTONIC).
 	SampleNs Value `json:"sample_ns"`
 

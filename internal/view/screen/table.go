@@ -56,8 +56,8 @@ type TableOptions struct {
 	// MaxFlows bounds the number of kept flows; zero means 20 000. Further flows are counted as
 	// untracked.
 	MaxFlows int
-	// Diagnosis is the kind of the source, for the limits of rates.
-	Diagnosis diagnose.Source
+	// Diagnosis has the kind of the source, for the limits of rates, and whether it tells drops.
+	Diagnosis diagnose.Options
 }
 
 // Table is the live model of all flows: last sample, rates, counts, recent events and short
@@ -88,7 +88,8 @@ func NewTable(o TableOptions) *Table {
 		o.MaxFlows = defaultMaxFlows
 	}
 	limits := diagnose.Options{
-		Source: o.Diagnosis, Window: historySpan, MaxFlows: o.MaxFlows, MaxBins: limitBins,
+		Source: o.Diagnosis.Source, Drops: o.Diagnosis.Drops,
+		Window: historySpan, MaxFlows: o.MaxFlows, MaxBins: limitBins,
 	}
 	return &Table{
 		flows: map[tcp.FlowID]*connection{}, maxFlows: o.MaxFlows, diagnosis: limits, engine: diagnose.New(limits),
@@ -239,6 +240,7 @@ func (t *Table) fill(r *Row, c *connection, nowNs int64) {
 	r.SendRate = t.rate(&c.acked, nowNs).times(8)
 	r.ReceiveRate = t.rate(&c.received, nowNs).times(8)
 	t.judge(r, c, nowNs)
+	r.Losses = t.engine.Losses(c.flow.ID)
 	r.Idle = !r.Closed && r.SendRate <= 0 && r.ReceiveRate <= 0 && !c.youngerThan(nowNs-t.windowNs-t.delayNs)
 }
 
