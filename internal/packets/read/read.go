@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
@@ -190,16 +191,36 @@ func (r *Reader) start() error {
 	return r.readHeader(head)
 }
 
-// recording begins the files of airtide record.
-const recording = "\x89ATR"
+// otherFormats are files that are taken for captures, by their first bytes.
+var otherFormats = []struct{ start, what string }{
+	{"\x89ATR", "is no capture but a recording of airtide: airtide info reads it"},
+	{"snoop\x00", "is a capture of snoop" + convert},
+	{"RTSS", netmon},
+	{"GMBU", netmon},
+	{"XCP\x00", "is a capture of Sniffer" + convert},
+	{"TRSN", "is a capture of Sniffer" + convert},
+	{"BZh", "is compressed by bzip2: give the output of bzip2 -dc"},
+	{"\xfd7zX", "is compressed by xz: give the output of xz -dc"},
+	{"\x04\x22\x4d\x18", "is compressed by lz4: give the output of lz4 -dc"},
+	{"PK\x03\x04", "is a zip archive: give the capture in it"},
+}
+
+const (
+	convert = ", which editcap -F pcapng IN OUT converts"
+	netmon  = "is a capture of Network Monitor" + convert
+)
 
 // foreign is the error for a file that is no capture.
 func (r *Reader) foreign(err error) error {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s: %w", r.name, err)
 	}
-	if head, err := r.window.peek(4); err == nil && string(head) == recording {
-		return fmt.Errorf("%s: is no capture but a recording of airtide: airtide info reads it", r.name)
+	if head, err := r.window.peek(6); err == nil {
+		for _, f := range otherFormats {
+			if strings.HasPrefix(string(head), f.start) {
+				return fmt.Errorf("%s: %s", r.name, f.what)
+			}
+		}
 	}
 	return fmt.Errorf("%s: is no capture: want pcap or pcapng, plain or in gzip or zstd", r.name)
 }

@@ -133,6 +133,8 @@ func TestForeignFiles(t *testing.T) {
 		"short":     {"ab", "is no capture"},
 		"letter":    {"Dear reader, this is a letter.", "is no capture"},
 		"recording": {"\x89ATR\r\n and more than a few bytes", "is no capture but a recording"},
+		"snoop":     {"snoop\x00\x00\x00\x00\x00\x00\x02", "is a capture of snoop, which editcap"},
+		"xz":        {"\xfd7zXZ\x00\x00\x04", "is compressed by xz: give the output of xz -dc"},
 		"gzip":      {"\x1f\x8b but not really", "gzip"},
 		"zstd":      {"\x28\xb5\x2f\xfd but not really", ""},
 		"order":     {"\x0a\x0d\x0d\x0a\x1c\x00\x00\x00" + strings.Repeat("x", 40), "byte order"},
