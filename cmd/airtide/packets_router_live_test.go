@@ -16,12 +16,17 @@ import (
 	"airtide/test/need"
 )
 
-// accessPoint makes a client, an access point and a server in namespaces with these names. The
-// access point forwards between br-lan, whose port is the radio, and wan0, the access line.
+// accessPoint makes a client, an access point, a modem and a server in namespaces with these names.
+// The access point forwards between br-lan, whose port is the radio, and wan0, the access line to
+// the modem, which bridges it to the server.
 const accessPoint = `set -e
-for n in $client $ap $server; do ip netns add $n; done
+for n in $client $ap $modem $server; do ip netns add $n; done
 ip link add eth0 netns $client type veth peer name radio0 netns $ap
-ip link add eth0 netns $server type veth peer name wan0 netns $ap
+ip link add line netns $modem type veth peer name wan0 netns $ap
+ip link add eth0 netns $server type veth peer name far netns $modem
+ip -n $modem link add br0 type bridge
+for d in line far; do ip -n $modem link set $d master br0; done
+for d in line far br0; do ip -n $modem link set $d up; done
 ip -n $ap link add br-lan type bridge
 ip -n $ap link set radio0 master br-lan
 ip -n $ap address add 10.1.0.254/24 dev br-lan
@@ -37,7 +42,8 @@ tc -n $ap qdisc add dev radio0 root tbf rate 20mbit burst 10kb limit 100kb
 tc -n $ap qdisc add dev wan0 root tbf rate 20mbit burst 10kb limit 100kb`
 
 // A capture on an access point, read through a pipe, tells the wait for the radio from that for the
-// access line. The download waits for the radio, and the upload for the line.
+// access line. The download waits for the radio, and the upload for the line. Through a slower line
+// the download waits in the modem, before the capture.
 func TestACaptureOnAnAccessPointSeparatesRadioAndLine(t *testing.T) {
 	need.Root(t)
 	iperf := need.Tool(t, "iperf3")
@@ -46,13 +52,14 @@ func TestACaptureOnAnAccessPointSeparatesRadioAndLine(t *testing.T) {
 	ap := name("ap")
 	client := name("client")
 	server := name("server")
+	modem := name("modem")
 	t.Cleanup(func() {
-		for _, n := range []string{ap, client, server} {
+		for _, n := range []string{ap, client, server, modem} {
 			_ = exec.Command("ip", "netns", "del", n).Run()
 		}
 	})
 	set := exec.Command("sh", "-c", accessPoint)
-	set.Env = append(os.Environ(), "ap="+ap, "client="+client, "server="+server)
+	set.Env = append(os.Environ(), "ap="+ap, "client="+client, "server="+server, "modem="+modem)
 	if out, err := set.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -60,11 +67,24 @@ func TestACaptureOnAnAccessPointSeparatesRadioAndLine(t *testing.T) {
 		return exec.Command("ip", append([]string{"netns", "exec", netns}, command...)...)
 	}
 	for _, c := range []struct {
-		name     string
-		options  []string
-		download bool
-	}{{"download", []string{"-R"}, true}, {"upload", nil, false}} {
+		name    string
+		options []string
+		line    []string // of tc, for the modem
+		radio   bool     // waits for the radio
+	}{
+		{"download", []string{"-R"}, nil, true},
+		{"upload", nil, nil, false},
+		{
+			"download through a slow line", []string{"-R"},
+			strings.Fields("tc qdisc add dev line root tbf rate 10mbit burst 10kb limit 100kb"), false,
+		},
+	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.line != nil {
+				if out, err := in(modem, c.line...).CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+			}
 			listening := in(server, iperf, "-s", "-1")
 			if err := listening.Start(); err != nil {
 				t.Fatal(err)
@@ -115,7 +135,7 @@ func TestACaptureOnAnAccessPointSeparatesRadioAndLine(t *testing.T) {
 					continue
 				}
 				waits, other := one.ClientSideUs, one.ServerSideUs
-				if !c.download {
+				if !c.radio {
 					waits, other = other, waits
 				}
 				if waits < 8000 || other <= 0 || other > waits/4 {

@@ -266,7 +266,7 @@ func senderHost(p *phase) *match {
 		because("rtt_us", "the RTT of %s is near its least value of %s: no queue is full", milliseconds(p.rttUs),
 			milliseconds(p.baseUs)).
 		because("segment_bytes", "full segments left for %s of the time", units.Percent(waits))
-	// BBR has the path full without a queue, and a queue before the capture does not show.
+	// BBR has the path full without a queue. Without timestamps, one before the capture is unseen.
 	m.or = []Limit{SendBuffer, CwndBound, Pacing, OwnQueue, Application, Capacity}
 	if p.reductions == 0 {
 		return m

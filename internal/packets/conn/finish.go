@@ -47,6 +47,10 @@ func (c *connection) finish(step *Step) *Connection {
 		d, r := &c.sides[i], &c.sides[1-i]
 		d.RTT = d.rtt.distribution()
 		d.rtt = delays{}
+		if d.echoes != nil {
+			d.EchoRTT = d.echoes.rtt.distribution()
+			d.echoes = nil
+		}
 		d.release(step)
 		d.holes.release(&step.spare)
 		if d.DataPackets > 0 {
@@ -61,12 +65,7 @@ func (c *connection) finish(step *Step) *Connection {
 			d.GreatestWindow = &greatest
 		}
 	}
-	if c.FromServer.RTT != nil {
-		c.ClientSideUs = c.FromServer.RTT.P50
-	}
-	if c.FromClient.RTT != nil {
-		c.ServerSideUs = c.FromClient.RTT.P50
-	}
+	c.SetSides()
 	c.describeHandshake()
 	c.describeEnd()
 	c.SetResent()

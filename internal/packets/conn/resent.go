@@ -113,9 +113,12 @@ func (c *Connection) NearReceiver(d *Direction) bool {
 }
 
 // RTTUs is the round-trip time of a direction's data in µs: the median of the times to the ACKs.
-// Near the receiver, which answers at once, it is the time of the handshake. Zero is unknown.
+// Near the receiver, which answers at once, it is that of the echoes, or else the time of the
+// handshake. Zero is unknown.
 func (c *Connection) RTTUs(d *Direction) (us float64, handshake bool) {
 	switch {
+	case c.NearReceiver(d) && d.EchoRTT != nil:
+		return d.EchoRTT.P50, false
 	case c.NearReceiver(d):
 		return c.HandshakeUs, true
 	case d.RTT != nil:

@@ -25,6 +25,9 @@ type Step struct {
 	// Delays are the times from each segment that it acknowledges to it. They are empty for
 	// segments sent twice.
 	Delays []Delay
+	// EchoNs is the RTT from the capture to the sender: the time from the ACK that released this
+	// data, by its timestamp. It is 0 if the segment does not tell it.
+	EchoNs int64
 
 	shares  int    // number of analyses that share the spare memory
 	spare   int    // segments that may still wait for ACKs, in all connections of this analysis
@@ -68,6 +71,7 @@ type side struct {
 	first       int // index of the first flight in use
 	inFlightSum float64
 	rtt         delays
+	echoes      *echoes // nil without data and timestamps
 
 	tunnels uint8 // around its first segment
 	takenNs int64 // time of the last segment with so many tunnels
@@ -143,6 +147,7 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) bool {
 	if s.Flags&decode.ACK != 0 {
 		acknowledge(s, sender, receiver, step)
 	}
+	takeStamps(s, sender, receiver, step)
 	sender.last = signs
 	step.InFlight = 0
 	if receiver.acked && sender.seen {

@@ -61,7 +61,9 @@ type Segment struct {
 	MSS           uint16
 	SACKPermitted bool
 	FastOpen      bool
-	Timestamps    bool
+	// Timestamps is true with the option of RFC 7323, whose values are Timestamp and Echo.
+	Timestamps      bool
+	Timestamp, Echo uint32
 	// Tunnels is the number of tunnels around the segment.
 	Tunnels uint8
 	// MissingOptions counts bytes of options that the capture does not hold.
@@ -207,6 +209,8 @@ func (s *Segment) options(o []byte) {
 		switch {
 		case kind == 8 && n == 10:
 			s.Timestamps = true
+			s.Timestamp = binary.BigEndian.Uint32(o[2:])
+			s.Echo = binary.BigEndian.Uint32(o[6:])
 		case kind == 5:
 			for i := 2; i+8 <= n && s.NumBlocks < 4; i += 8 {
 				s.Blocks[s.NumBlocks] = Block{binary.BigEndian.Uint32(o[i:]), binary.BigEndian.Uint32(o[i+4:])}

@@ -19,6 +19,8 @@ const (
 	// releaseUs is the greatest time of the sender's answer in a handshake, in µs, at a place
 	// where releases show.
 	releaseUs = 100
+	// leastClosedNs is the least time for which a window is closed: acknowledgements may be delayed.
+	leastClosedNs = int64(10e6)
 	// leastTimeoutNs is the least retransmission timer (tcp_rto_min).
 	leastTimeoutNs = int64(180e6)
 	// defaultMSS is the data of a segment if the capture lacks the handshake.
@@ -61,7 +63,10 @@ type end struct {
 	outOfOrder int64
 	// sendWindow is the window that the other end advertised, ownWindow its own.
 	sendWindow, ownWindow int64
-	rttUs, srttUs, minUs  int64
+	// edge is the end of its window in the other stream, and filledNs the time at which data reached
+	// it; 0 while the window has room.
+	edge, filledNs       int64
+	rttUs, srttUs, minUs int64
 	// busyUs is the time with data outstanding before busyNs; busyNs is 0 while none is.
 	busyUs, busyNs int64
 	resent         int64
@@ -73,6 +78,10 @@ type end struct {
 	timedOut  bool  // the recovery began with a timeout
 	sentNs    int64 // time of the last segment with data
 	short     bool  // that segment was not full: no more data waited
+	// echoUs is the RTT from the capture to this end, and echoMeanUs its smoothed mean; 0 if unknown.
+	// silent counts RTTs to the other end without it.
+	echoUs, echoMeanUs int64
+	silent             int
 	// waiting is the last sample. It waits for the next segment of its end, which shows whether
 	// data waited for this ACK.
 	waiting tcp.Sample
@@ -180,6 +189,9 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 	}
 	if segment.Flags&decode.ACK != 0 && segment.Flags&decode.SYN == 0 {
 		e.next = max(e.next, step.AckOffset)
+		if err := s.advertises(step, e); err != nil {
+			return err
+		}
 	}
 	if payload == 0 {
 		return nil
@@ -201,10 +213,35 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 	if e.busyNs == 0 {
 		e.busyNs = now
 	}
+	if step.EchoNs > 0 && !c.AtSender(step.Client) {
+		e.echoUs = max(1, step.EchoNs/1000)
+		if e.echoMeanUs == 0 {
+			e.echoMeanUs = e.echoUs
+		}
+		e.echoMeanUs += (e.echoUs - e.echoMeanUs) / 8
+	}
 	e.sent = max(e.sent, step.Offset+payload)
 	e.sentNs = now
 	e.short = payload%e.mss != 0
 	return nil
+}
+
+// advertises takes the window of an end. If it was filled for long, its program did not read: an
+// event has the time in µs.
+func (s *Series) advertises(step *conn.Step, e *end) error {
+	if step.Window >= 0 {
+		e.edge = max(e.edge, step.AckOffset+step.Window)
+	}
+	if e.filledNs == 0 || e.next+e.mss > e.edge {
+		return nil
+	}
+	now := step.Segment.TimeNs
+	closedNs := now - e.filledNs
+	e.filledNs = 0
+	if closedNs < leastClosedNs {
+		return nil
+	}
+	return s.flushed(&tcp.Event{TimeNs: now, Flow: e.id, Kind: tcp.EventLocalZeroWindow, Value: closedNs / 1000})
 }
 
 // seesReleases reports whether a segment that an ACK released passes the capture right behind it:
@@ -273,17 +310,25 @@ func (s *Series) arrives(c *conn.Connection, step *conn.Step, x *connection, sen
 		} else {
 			e.next = max(e.next, step.Offset+payload)
 		}
+		if e.filledNs == 0 && e.edge > 0 && e.next+e.mss > e.edge {
+			e.filledNs = now
+		}
 	}
 	e.rttUs = tcp.Absent
-	// Between the ends it is the RTT from here on: a queue behind the capture shows.
-	if n := len(step.Delays); n > 0 && (c.AtSender(!step.Client) || c.Between()) {
-		e.rttUs = max(1, step.Delays[n-1].Ns/1000)
+	if n := len(step.Delays); n > 0 && (c.AtSender(!step.Client) || c.Between() && e.bothWays(segment)) {
+		e.rttUs = max(1, step.Delays[n-1].Ns/1000) + e.echoUs
 		e.measure(e.rttUs)
 	} else if e.srttUs == 0 && x.handshakeUs > 0 {
 		e.measure(x.handshakeUs)
 	}
 	// Like the kernel's, the sample has the state before its segment.
-	e.fill(v, x.handshakeUs, now)
+	e.fill(v, now)
+	switch {
+	case sender.echoMeanUs > 0 && c.AtSender(!step.Client):
+		v[tcp.ReceiverRttUs] = sender.echoMeanUs
+	case x.handshakeUs > 0:
+		v[tcp.ReceiverRttUs] = x.handshakeUs
+	}
 	if step.Window >= 0 {
 		e.sendWindow = step.Window
 	}
@@ -296,12 +341,22 @@ func (s *Series) arrives(c *conn.Connection, step *conn.Step, x *connection, sen
 	}
 	e.waits = true
 	if step.Signs&conn.ZeroWindow != 0 {
-		return errors.Join(
-			s.flushed(&tcp.Event{TimeNs: now, Flow: e.id, Kind: tcp.EventZeroWindow}),
-			s.flushed(&tcp.Event{TimeNs: now, Flow: sender.id, Kind: tcp.EventLocalZeroWindow}),
-		)
+		return s.flushed(&tcp.Event{TimeNs: now, Flow: e.id, Kind: tcp.EventZeroWindow})
 	}
 	return nil
+}
+
+// mostSilent is the number of RTTs after which no echo is expected any more.
+const mostSilent = 64
+
+// bothWays reports whether both parts of the RTT are known at a capture between the ends. Without
+// echoes of timestamps only that from the capture to the receiver shows, and stands for both.
+func (e *end) bothWays(s *decode.Segment) bool {
+	if e.echoUs > 0 || !s.Timestamps {
+		return true
+	}
+	e.silent++
+	return e.silent > mostSilent
 }
 
 // overtaken follows SACK blocks. If the bytes below a block are acknowledged and none was sent
@@ -355,7 +410,7 @@ func (e *end) measure(rtt int64) {
 
 // fill writes the state into a sample. Data waits behind a full segment unless the next segment
 // shows the opposite. The window is at least the data in flight.
-func (e *end) fill(v *[tcp.NumFields]int64, handshakeUs, now int64) {
+func (e *end) fill(v *[tcp.NumFields]int64, now int64) {
 	flight := (e.sent - e.acked + e.mss - 1) / e.mss
 	v[tcp.AckedBytes] = e.acked
 	v[tcp.SentBytes] = e.sent
@@ -377,9 +432,6 @@ func (e *end) fill(v *[tcp.NumFields]int64, handshakeUs, now int64) {
 	if e.srttUs > 0 {
 		v[tcp.SrttUs] = e.srttUs
 		v[tcp.MinRttUs] = e.minUs
-	}
-	if handshakeUs > 0 {
-		v[tcp.ReceiverRttUs] = handshakeUs
 	}
 	state := tcp.CAOpen
 	if e.recoverTo > 0 {

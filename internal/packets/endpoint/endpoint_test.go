@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"testing"
 
@@ -133,6 +134,110 @@ func TestReleasesShowInAFastNetwork(t *testing.T) {
 			if len(report.Connections) != 1 || report.Connections[0].Limit != want {
 				t.Errorf("with %s, want %s: %+v", host, want, report.Connections)
 			}
+		}
+	}
+}
+
+// queued is a capture between the ends of a download. The queue stands before the capture: with it
+// the sender's answer to an ACK takes up to 40 ms, and the receiver's to data takes 5 ms.
+func queued(timestamps bool) *capture.Source {
+	const (
+		mss      = 1448
+		segments = 6000
+		packetNs = int64(1e6) // of the bottleneck
+		pathNs   = int64(10e6)
+		nearNs   = int64(5e6)
+	)
+	server := netip.MustParseAddrPort("198.51.100.1:80")
+	client := netip.MustParseAddrPort("192.0.2.1:40000")
+	all := &capture.Source{}
+	start := int64(1e18)
+	options := func(value, echo uint32) []byte {
+		if !timestamps {
+			return nil
+		}
+		b := []byte{1, 1, 8, 10}
+		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, value), echo)
+	}
+	send := func(ns int64, down bool, s capture.TCP) {
+		s.From = client
+		s.To = server
+		if down {
+			s.From = server
+			s.To = client
+		}
+		s.Window = 60_000
+		all.Add(start+ns, s.IP())
+	}
+	offered := uint16(mss)
+	if timestamps {
+		offered += 12
+	}
+	scale := []byte{2, 4, byte(offered >> 8), byte(offered), 3, 3, 7, 1}
+	send(0, false, capture.TCP{Flags: decode.SYN, Seq: 100, Options: append(options(1, 0), scale...)})
+	synAck := capture.TCP{Flags: decode.SYN | decode.ACK, Seq: 900, Ack: 101}
+	synAck.Options = append(options(1, 1), scale...)
+	send(pathNs, true, synAck)
+	send(pathNs+nearNs, false, capture.TCP{Flags: decode.ACK, Seq: 101, Ack: 901, Options: options(1, 1)})
+	var passed, acked [segments]int64
+	var stamp [segments]uint32
+	window := 10.0
+	released := 0 // segments that the ACKs so far have released
+	for i, a := 0, 0; a < segments; {
+		for released < min(segments, a+int(window)) {
+			answer := 2 * pathNs
+			if a > 0 {
+				answer = acked[a-1] + pathNs
+			}
+			if released > 0 {
+				answer = max(answer, passed[released-1]+packetNs)
+			}
+			passed[released] = answer
+			released++
+		}
+		// The next event at the capture is a segment of data or an ACK.
+		if ackNs := passed[a] + nearNs; a == i || i < released && passed[i] < ackNs {
+			echo := uint32(1)
+			if at := i - int(window); at >= 0 {
+				echo = stamp[at]
+			}
+			send(passed[i], true, capture.TCP{
+				Flags: decode.ACK, Seq: 901 + uint32(i)*mss, Ack: 101, Payload: mss, Options: options(1, echo),
+			})
+			i++
+			continue
+		}
+		acked[a] = passed[a] + nearNs
+		stamp[a] = uint32(2 + acked[a]/1e6)
+		send(acked[a], false, capture.TCP{
+			Flags: decode.ACK, Seq: 101, Ack: 901 + uint32(a+1)*mss, Options: options(stamp[a], 1),
+		})
+		window = min(40, window+1/window)
+		a++
+	}
+	return all
+}
+
+// Timestamps show a queue before a capture between the ends.
+func TestTimestampsShowAQueueBeforeTheCapture(t *testing.T) {
+	for timestamps, want := range map[bool]diagnose.Limit{true: diagnose.Capacity, false: diagnose.SenderHost} {
+		engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
+		s := &Series{Sink: engine}
+		done := func(c *conn.Connection) error {
+			if c.ClientSideUs != 5000 || timestamps && c.ServerSideUs < 15_000 || !timestamps && c.ServerSideUs != 10_000 {
+				t.Errorf("with timestamps %t: %g us to the client, %g us to the server", timestamps, c.ClientSideUs,
+					c.ServerSideUs)
+			}
+			return s.Done(c)
+		}
+		_, err := conn.Run(t.Context(), queued(timestamps), conn.Options{Observer: s, Done: done})
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := engine.Report()
+		report.Without(func(c *diagnose.Connection) bool { return s.Other[c.ID] })
+		if len(report.Connections) != 1 || report.Connections[0].Limit != want {
+			t.Errorf("with timestamps %t, want %s: %+v", timestamps, want, report.Connections)
 		}
 	}
 }

@@ -30,8 +30,11 @@ type live struct {
 // liveConnection is a connection that may still be open. Its RTTs are smoothed.
 type liveConnection struct {
 	*conn.Connection
-	clientUs, serverUs float64
+	fromClient, fromServer rtts
 }
+
+// rtts are those of the data of a direction: to the ACKs, and of echoes.
+type rtts struct{ ackUs, echoUs float64 }
 
 // Live prints the table each interval while the capture is read, and a last time at its end.
 func (v *Viewer) Live(ctx context.Context, interval time.Duration) error {
@@ -59,22 +62,30 @@ func (l *live) Step(c *conn.Connection, step *conn.Step) error {
 		x = &liveConnection{Connection: c}
 		l.seen[c.ID] = x
 	}
+	own, other := &x.fromClient, &x.fromServer
+	if !step.Client {
+		own, other = other, own
+	}
 	if n := len(step.Delays); n > 0 {
-		side := &x.clientUs
-		if !step.Client {
-			side = &x.serverUs
-		}
-		us := float64(step.Delays[n-1].Ns) / 1000
-		if *side == 0 {
-			*side = us
-		}
-		*side += (us - *side) / 8
+		smooth(&other.ackUs, step.Delays[n-1].Ns)
+	}
+	if step.EchoNs > 0 {
+		smooth(&own.echoUs, step.EchoNs)
 	}
 	if now := time.Now(); now.Sub(l.shown) >= l.interval {
 		l.shown = now
 		return l.show()
 	}
 	return nil
+}
+
+// smooth takes an RTT in ns into a mean in µs.
+func smooth(mean *float64, ns int64) {
+	us := float64(ns) / 1000
+	if *mean == 0 {
+		*mean = us
+	}
+	*mean += (us - *mean) / 8
 }
 
 // sorted are the connections with most data first.
@@ -99,18 +110,21 @@ func (l *live) makeRoom() {
 // soFar is the report of a connection that may still be open.
 func (x *liveConnection) soFar() conn.Connection {
 	c := *x.Connection
-	for _, side := range []struct {
-		us     float64
-		report *float64
-		data   *conn.Direction
-	}{{x.clientUs, &c.ClientSideUs, &c.FromServer}, {x.serverUs, &c.ServerSideUs, &c.FromClient}} {
-		if side.us > 0 {
-			*side.report = side.us
-			side.data.RTT = &conn.Distribution{P50: side.us}
-		}
-	}
+	x.fromClient.fill(&c.FromClient)
+	x.fromServer.fill(&c.FromServer)
+	c.SetSides()
 	c.SetResent()
 	return c
+}
+
+// fill writes the RTTs into a direction.
+func (r *rtts) fill(d *conn.Direction) {
+	if r.ackUs > 0 {
+		d.RTT = &conn.Distribution{P50: r.ackUs}
+	}
+	if r.echoUs > 0 {
+		d.EchoRTT = &conn.Distribution{P50: r.echoUs}
+	}
 }
 
 // show prints the table.
