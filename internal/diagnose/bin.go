@@ -45,7 +45,7 @@ type bin struct {
 	// unaskedNs is the idle time that ended with an acknowledgement of own data: until then the
 	// program had sent nothing.
 	unaskedNs int64
-	// shutNs is the time from the closing of the own window to the next data, in captures.
+	// shutNs is the time for which the own window was full, in captures.
 	shutNs int64
 	// gapNs is the time in which data came behind a gap.
 	gapNs int64

@@ -45,7 +45,6 @@ type flow struct {
 	idleNs        int64 // time without growth of the busy time that no bin has yet
 	silentNs      int64 // length of the last long silence with data outstanding; 0 when it is judged
 	silenceEndNs  int64
-	closedAtNs    int64 // of a capture: when the own window closed; 0 when data came since
 	epoch         stats.Thinned[int64]
 	ackedAll      int64
 	receivedAll   int64
@@ -353,10 +352,6 @@ func (f *flow) data(b *bin, s *sample) {
 	}
 	if s.segment <= 0 {
 		return
-	}
-	if f.closedAtNs > 0 {
-		b.shutNs += s.timeNs - f.closedAtNs
-		f.closedAtNs = 0
 	}
 	if s.received != tcp.Absent && s.seq > s.received {
 		b.gapNs += s.timeNs - f.last.timeNs

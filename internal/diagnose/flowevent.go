@@ -79,9 +79,7 @@ func (f *flow) count(b *bin, e *tcp.Event) {
 		b.zeroWindows++
 	case tcp.EventLocalZeroWindow:
 		b.ownZeroWindows++
-		if f.source == Captured {
-			f.closedAtNs = e.TimeNs // events of captures come in the order of time
-		}
+		b.shutNs += e.Value * 1000 // 0 unless of a capture
 	case tcp.EventRetransmit:
 		if e.Cause == tcp.CauseFast || e.Cause == tcp.CauseRACKTimer {
 			b.fast += int32(max(1, e.Value))

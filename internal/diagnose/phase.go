@@ -84,6 +84,28 @@ func (p *phase) receiveBps() float64 { return float64(p.receivedBytes) * 8 / p.s
 // queueUs is the median of the RTT above its least value, in µs.
 func (p *phase) queueUs() float64 { return math.Max(0, p.rttUs-p.baseUs) }
 
+// timeMean is the mean over time of a value, of the bins that have it.
+func (p *phase) timeMean(of func(*bin) *extremes) float64 {
+	var m moments
+	for i := range p.bins {
+		b := &p.bins[i]
+		if v := of(b); v.count > 0 {
+			m.add(v.mean(), float64(b.lengthNs()))
+		}
+	}
+	return m.mean()
+}
+
+// ownWindowBytes is the mean over time of the window that this end advertised.
+func (p *phase) ownWindowBytes() float64 {
+	return p.timeMean(func(b *bin) *extremes { return &b.receiveWindow })
+}
+
+// perRoundTrip is the data in bytes that comes in a round trip of the receiver.
+func (p *phase) perRoundTrip() float64 {
+	return p.receiveBps() / 8 * p.timeMean(func(b *bin) *extremes { return &b.receiverRtt }) / 1e6
+}
+
 // spreadNs is the least time over which rates are compared.
 const spreadNs = int64(400e6)
 
@@ -240,8 +262,8 @@ const (
 )
 
 // cut cuts the bins into phases: runs of one group, as the neighbours of each bin vote by time. A
-// run that waits for the path is split where the PHY rate of its radio changes for good, if it has
-// one.
+// run that waits for the path, or receives, is split where its rate changes for good, and where the
+// PHY rate of its radio does, if it has one.
 func cut(bins []bin, radio *link) [][]bin {
 	groups := make([]group, len(bins))
 	for i := range bins {
@@ -273,11 +295,11 @@ func cut(bins []bin, radio *link) [][]bin {
 		runs := [][]bin{bins[r.start:r.end]}
 		waits := r.group == groupWindow || r.group == groupPaced
 		if radio != nil && (waits || r.group == groupDevice) {
-			runs = split(runs[0], radio.logRates(runs[0]))
+			runs = split(runs[0], radio.logRates(runs[0]), false)
 		}
 		for _, run := range runs {
-			if waits {
-				parts = append(parts, split(run, logRates(run))...)
+			if waits || r.group == groupReceives {
+				parts = append(parts, split(run, logRates(run, !waits), !waits)...)
 				continue
 			}
 			parts = append(parts, run)
@@ -292,50 +314,74 @@ const (
 	leastGain   = 0.6        // of the variance that a split explains
 )
 
-// logRates are the logarithms of the rate at each bin, over three bins.
-func logRates(bins []bin) []float64 {
+// logRates are the logarithms of the rate at each bin, over three bins, of data that is acknowledged
+// or that is received.
+func logRates(bins []bin, received bool) []float64 {
 	logs := make([]float64, len(bins))
 	for i := range bins {
 		from := max(0, i-1)
 		to := min(len(bins), i+2)
-		var acked, length float64
+		var moved, length float64
 		for j := from; j < to; j++ {
-			acked += float64(bins[j].ackedBytes)
+			if received {
+				moved += float64(bins[j].receivedBytes)
+			} else {
+				moved += float64(bins[j].ackedBytes)
+			}
 			length += float64(bins[j].lengthNs())
 		}
-		logs[i] = math.Log(math.Max(1, acked) / math.Max(1, length))
+		logs[i] = math.Log(math.Max(1, moved) / math.Max(1, length))
 	}
 	return logs
 }
 
-// split cuts a run where a rate changes for good: the path has another capacity or other losses
-// from there on. The change explains most of the variance of the logarithm of the rate.
-func split(bins []bin, logs []float64) [][]bin {
-	at := 0
-	best := leastGain
-	weights := make([]float64, len(bins))
-	var all moments
+// split cuts a run where a rate changes for seconds: the path has another capacity or other losses
+// then. The part with another rate stands at either end or, if the middle is looked at, there, and
+// explains most of the variance of the logarithm of the rate (circular binary segmentation, Olshen
+// et al. 2004). In the middle a sender's groups tell more.
+func split(bins []bin, logs []float64, middle bool) [][]bin {
+	before := make([]moments, len(bins)+1) // sums of the bins before each
 	for i := range bins {
-		weights[i] = float64(bins[i].lengthNs())
-		all.add(logs[i], weights[i])
+		before[i+1] = before[i]
+		before[i+1].add(logs[i], float64(bins[i].lengthNs()))
 	}
-	var left moments
-	for i := 1; i < len(bins); i++ {
-		left.add(logs[i-1], weights[i-1])
-		if bins[i].fromNs-bins[0].fromNs < leastPartNs || bins[len(bins)-1].toNs-bins[i].fromNs < leastPartNs {
+	all := before[len(bins)]
+	long := func(from, to int) bool {
+		if to == len(bins) {
+			return bins[to-1].toNs-bins[from].fromNs >= leastPartNs
+		}
+		return bins[to].fromNs-bins[from].fromNs >= leastPartNs
+	}
+	from, to := 0, 0
+	best := leastGain
+	for i := range bins {
+		if i > 0 && !long(0, i) {
 			continue
 		}
-		right := all.without(left)
-		gain := 1 - (left.variation()+right.variation())/math.Max(1e-9, all.variation())
-		if gain > best && math.Abs(left.mean()-right.mean()) > math.Log(leastChange) {
-			best = gain
-			at = i
+		for j := i + 1; j <= len(bins); j++ {
+			if !long(i, j) || j < len(bins) && (i > 0 && !middle || !long(j, len(bins))) {
+				continue
+			}
+			inside := before[j].without(before[i])
+			outside := all.without(inside)
+			gain := 1 - (inside.variation()+outside.variation())/math.Max(1e-9, all.variation())
+			if gain > best && math.Abs(inside.mean()-outside.mean()) > math.Log(leastChange) {
+				best = gain
+				from = i
+				to = j
+			}
 		}
 	}
-	if at == 0 {
-		return [][]bin{bins}
+	var parts [][]bin
+	for _, part := range [][2]int{{0, from}, {from, to}, {to, len(bins)}} {
+		switch start, end := part[0], part[1]; {
+		case end-start == len(bins):
+			return [][]bin{bins}
+		case end > start:
+			parts = append(parts, split(bins[start:end], logs[start:end], middle)...)
+		}
 	}
-	return append(split(bins[:at], logs[:at]), split(bins[at:], logs[at:])...)
+	return parts
 }
 
 // moments are weighted sums of values and of their squares.

@@ -9,21 +9,21 @@ import (
 // capturedReader judges the reader by the windows that it advertises: they shrink while data
 // waits for it.
 func capturedReader(p *phase) *match {
-	window := p.receiveWindow.mean()
-	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
+	window := p.ownWindowBytes()
+	greatest := float64(p.flow.maxReceiveWnd)
 	shut := float64(p.shutNs) / math.Max(1, float64(p.lengthNs()))
 	silent := p.ownZeroWindows > fewClosed && p.dataNs < p.lengthNs()/2
 	if shut > shutShare || silent {
 		return verdict(ReceivingApplication, false).
-			because("local_zero_window", "the window closed %s, and no data came for %s of the time after that",
+			because("local_zero_window", "the window was full %s, for %s of the time",
 				units.Count(int64(p.ownZeroWindows), "time"), units.Percent(shut))
 	}
-	if window >= shrunkWindow*float64(p.receiveWindow.greatest) || need < window/2 && p.ownZeroWindows == 0 {
+	if window >= shrunkWindow*greatest || p.perRoundTrip() < window/2 && p.ownZeroWindows == 0 {
 		return nil
 	}
 	return verdict(ReceivingApplication, false).
 		because("receive_window_bytes", "the window was %s on average and %s at most", bytes(window),
-			bytes(float64(p.receiveWindow.greatest)))
+			bytes(greatest))
 }
 
 // unread is the part of the samples in which data waited to be read, and the part of the window
@@ -59,13 +59,14 @@ func ownWindow(p *phase) *match {
 			because("receive_window_bytes", "%s of the segments filled the window of %s: the sender waited for each "+
 				"acknowledgement", units.Percent(filled), bytes(p.receiveWindow.mean()))
 	}
-	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
-	if p.receiveWindow.mean() == 0 || need < filledWindow*p.receiveWindow.mean() {
+	need := p.perRoundTrip()
+	window := p.ownWindowBytes()
+	if window == 0 || need < filledWindow*window {
 		return nil
 	}
-	m := verdict(ReceiveWindow, need > 0.85*p.receiveWindow.mean()).
+	m := verdict(ReceiveWindow, need > 0.85*window).
 		because("receive_window_bytes", "%s arrive each round trip of %s, and the window is %s", bytes(need),
-			milliseconds(p.receiverRtt.mean()), bytes(p.receiveWindow.mean()))
+			milliseconds(p.receiverRtt.mean()), bytes(window))
 	if p.unscaled() {
 		m.because("receive_window_bytes", "it never exceeded %d bytes: the connection has no window scaling, or the "+
 			"program bounded the window", unscaledWindow)
@@ -107,18 +108,18 @@ func gaps(p *phase) *match {
 }
 
 func peer(p *phase) *match {
-	need := p.receiveBps() / 8 * p.receiverRtt.mean() / 1e6
+	window := p.ownWindowBytes()
 	queued, waits := p.unread()
 	lags := queued > 0.5 && waits > readerQueue/2
-	m := verdict(SenderOrNetwork, need < roomyWindow*p.receiveWindow.mean() && !lags).
+	m := verdict(SenderOrNetwork, p.perRoundTrip() < roomyWindow*window && !lags).
 		because("received_bytes", "%s came in", rate(p.receiveBps()))
 	if lags {
 		m.because("receive_queued_bytes", "%s waited to be read on average, and the window of %s had room",
-			bytes(p.receiveQueued.mean()), bytes(p.receiveWindow.mean()))
+			bytes(p.receiveQueued.mean()), bytes(window))
 		m.or = append(m.or, ReceivingApplication)
 	} else {
 		m.because("receive_window_bytes", "the window of %s had room, and the program read at once",
-			bytes(p.receiveWindow.mean()))
+			bytes(window))
 	}
 	m.or = append(m.or, Application, SendBuffer, CwndBound, Pacing, OwnQueue, Capacity, NetworkQueue)
 	if m.certainty < Certain {

@@ -171,8 +171,8 @@ func TestCapturedReaderThatClosesItsWindow(t *testing.T) {
 	at := func(s *scene) {
 		for range 20 {
 			s.receives(100*ms, nil)
-			s.event(tcp.Event{Kind: tcp.EventLocalZeroWindow})
 			s.now += 150 * ms
+			s.event(tcp.Event{Kind: tcp.EventLocalZeroWindow, Value: 150_000})
 		}
 		s.receives(100*ms, nil)
 	}
@@ -197,6 +197,29 @@ func TestCapturedReaderThatClosesItsWindow(t *testing.T) {
 	}
 	if got := whole(t, Captured, sender); got.Limit != ReceivingApplication {
 		t.Errorf("at the sender the limit is %s: %v, %v", got.Limit, got.Shares, got.Evidence)
+	}
+}
+
+// At a receiver a phase is cut where its rate changes for seconds, also in the middle. A window that
+// is small for the connection, and filled, shows a slow reader.
+func TestPhasesOfACapturedReceiver(t *testing.T) {
+	part := func(s *scene, segments, window int64) {
+		s.receives(5e9, func(int64) {
+			s.grow(values{tcp.ReceivedBytes: (segments - 1) * segment})
+			s.set(values{tcp.ReceiveWindowBytes: window, tcp.ReceiverRttUs: 80_000})
+		})
+	}
+	got := whole(t, Captured, func(s *scene) {
+		part(s, 10, 130_000)
+		part(s, 40, 1_000_000)
+		part(s, 10, 130_000)
+	})
+	var limits []Limit
+	for _, p := range got.Phases {
+		limits = append(limits, p.Limit)
+	}
+	if want := []Limit{ReceivingApplication, SenderOrNetwork, ReceivingApplication}; !slices.Equal(limits, want) {
+		t.Errorf("phases %v, want %v: %v", limits, want, got.Evidence)
 	}
 }
 
