@@ -103,6 +103,7 @@ const (
 	shutShare    = 0.3  // of the time with a closed window of a capture: above, the reader lags
 	shrunkWindow = 0.6  // mean advertised window over the greatest: below, the reader lags
 	steadyWindow = 0.9  // mean window over the greatest: above, closed windows do not count
+	fewIdle      = 0.1  // of the time without outstanding data: below, a full send buffer looks alike
 	steadyShare  = 0.8  // of the time with the window at its median
 	boundShare   = 0.5  // of the time with the window at its greatest value, with reductions
 	fewLost      = 2    // segments sent again for each reduction: below, losses are random
@@ -248,6 +249,10 @@ func application(p *phase) *match {
 	m := verdict(limit, quiet > 0.7 && p.lifeRtts() > youngRtts).
 		because("unsent_bytes", "no data waited to be sent for %s of the time", units.Percent(quiet))
 	if p.flow.source == Captured {
+		// A program that waits for a full send buffer gives data when acknowledgements make room.
+		if p.share[condIdle] < fewIdle {
+			m.or = []Limit{SendBuffer}
+		}
 		return m
 	}
 	return m.because("in_flight_packets", "%.1f of %.0f packets of the window were used", p.inFlight.mean(),

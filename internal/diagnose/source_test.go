@@ -33,6 +33,24 @@ func TestPartsOfSegmentsAreNoData(t *testing.T) {
 	}
 }
 
+// A capture does not show the send buffer: while data is outstanding all the time, a program that
+// waits for it looks like one that has no data.
+func TestACapturedProgramMayWaitForItsBuffer(t *testing.T) {
+	for pause, or := range map[int64][]Limit{0: {SendBuffer}, 1: nil} {
+		got := whole(t, Captured, func(s *scene) {
+			s.run(5e9, func(i int64) {
+				s.sends(1)
+				sent := s.row.Values[tcp.SentBytes]
+				s.set(values{tcp.WrittenBytes: sent, tcp.CwndLimited: 0})
+				s.set(values{tcp.AckedBytes: sent - 10*segment*(1-i%2*pause)})
+			})
+		})
+		if got.Limit != Application || !slices.Equal(got.Or, or) {
+			t.Errorf("pause %d: %s or %v, want or %v; %v", pause, got.Limit, got.Or, or, got.Shares)
+		}
+	}
+}
+
 // Between two polls no segment shows that data came: the counters do.
 func TestPolledReceivers(t *testing.T) {
 	polls := func(each func(*scene) bool) func(*scene) {
