@@ -12,8 +12,8 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* What the program and the engine tell each other, in memory that both map. All counts are
- * packets after segmentation. */
+/* Counters in memory that the program and the engine share. They count packets after
+ * segmentation. */
 struct credit {
 	__u64 allowed; /* written by the engine: how many may have entered */
 	__u64 entered; /* written here */

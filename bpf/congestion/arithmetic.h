@@ -11,8 +11,8 @@
 
 #include "types.h"
 
-/* What a window saturates at, in packets: a thousand times what any path holds, and far from the
- * end of a u32. */
+/* The greatest window in packets: a thousand times more than any path holds, and far below the
+ * greatest u32. */
 #define CC_WINDOW_MAX (1U << 30)
 
 #define CC_TICK_SHIFT 10

@@ -16,8 +16,8 @@ struct cc_bounds {
 	u32 upper;
 };
 
-/* What changes after every change of bounds. Apart from them, so that whoever sets bounds need
- * not read any. */
+/* The generation, which changes after every change of bounds. It has a map of its own: a program
+ * that sets bounds need not read them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -41,8 +41,8 @@ struct {
 	__type(value, struct cc_bounds);
 } bounds_socket SEC(".maps");
 
-/* Until when bounds hold (CLOCK_MONOTONIC, ns); 0 for ever. Whoever has to be there for bounds
- * to make sense renews it, and when that one is gone, however it went, sockets are free. */
+/* The time until which bounds hold (CLOCK_MONOTONIC, ns); 0 for ever. The process that sets bounds
+ * renews it. After its end, also by a crash, sockets are free. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -59,14 +59,14 @@ CC_INLINE int bounds_expired(void)
 	return lease && bpf_ktime_get_ns() > lease;
 }
 
-/* What a socket remembers of them. */
+/* The bounds that a socket has seen last. */
 struct cc_bounded {
 	u64 generation;
 	struct cc_bounds bounds;
 };
 
-/* Looks for the socket's bounds when some were changed. A socket that nobody has asked for its
- * cookie has none yet. */
+/* Looks up the socket's bounds if some have changed. A socket has a cookie only after somebody asked
+ * for it. */
 CC_INLINE void bounds_refresh(struct sock *sk, struct cc_bounded *held)
 {
 	u64 cookie = sk->__sk_common.skc_cookie.counter, *generation;
@@ -75,7 +75,7 @@ CC_INLINE void bounds_refresh(struct sock *sk, struct cc_bounded *held)
 
 	if (bounds_expired()) {
 		held->bounds.lower = held->bounds.upper = 0;
-		held->generation = ~0ULL; /* to be looked for again when the lease is renewed */
+		held->generation = ~0ULL; /* looked up again when the lease is renewed */
 		return;
 	}
 	generation = bpf_map_lookup_elem(&bounds_changed, &zero);

@@ -22,7 +22,7 @@
 #define COMPOUND_ROUND_SAMPLES 3 /* a round with fewer says nothing */
 #define COMPOUND_UNKNOWN (~0U)
 
-/* What does not change while a connection lasts. Packets in 1/256, lambda too. */
+/* Values that are the same during a connection. Packets and lambda are in 1/256. */
 struct cc_compound_law {
 	u32 gamma, gamma_low, gamma_high;
 	u32 lambda;

@@ -7,7 +7,7 @@
  *          (Kozu et al., CANDAR 2013)
  *   C      W(t) = Wmax + C' (t - K)^3,  K = cbrt((Wmax - W0) / C'),  C' = C * RTT / RTT_ref
  *
- * What differs from the kernel: the cube root is exact (the kernel's is within about 0.2 % on
+ * Differences from the kernel: the cube root is exact (the kernel's is within about 0.2 % on
  * average), and windows saturate where the kernel's overflow (after 338 s of an epoch without
  * loss). */
 #ifndef AIRTIDE_CC_CUBIC_H
@@ -26,7 +26,7 @@ enum cc_form {
 /* An RTT counts as changed when it differs from the one in use by more than its 1/2^3. */
 #define CC_RTT_CHANGE_SHIFT 3
 
-/* What does not change while a connection lasts. */
+/* Values that are the same during a connection. */
 struct cc_law {
 	enum cc_form form;
 	u32 hz; /* timer ticks (jiffies) per second */

@@ -23,7 +23,7 @@ const volatile struct cc_parameters parameters SEC(".rodata.airtide") = {
 	.time_den = 1,
 };
 
-/* Microseconds of real time, from those of the kernel's clock. Ticks need no such thing:
+/* Converts microseconds of the kernel's clock to real time. Ticks need no conversion:
  * parameters.hz is of real time. */
 CC_INLINE u64 cubic_real_us(u64 us)
 {
@@ -64,8 +64,8 @@ CC_INLINE struct cc_law cubic_law(void)
 CC_INLINE void cubic_init(struct sock *sk, struct cc_cubic *ca)
 {
 	cc_begin_use();
-	/* The longer the round trip, the longer the burst that a window is; paced, it does not
-	 * overrun a queue by itself. */
+	/* With a long round trip a window is a long burst, which overruns a queue unless it is
+	 * paced. */
 	if (cubic_form() == CC_FORM_C && sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 	cc_cubic_reset(ca);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is set when a congestion control is loaded, and how many sockets use it. Both are found
- * again by package congestion through the maps of a registered congestion control's programs:
- * the magic says that airtide made it. */
+/* Parameters of a loaded congestion control, and the number of sockets that use it. Package
+ * congestion finds both through the maps of the programs of a registered congestion control. The
+ * magic shows that airtide made it. */
 #ifndef AIRTIDE_CC_PARAMETERS_H
 #define AIRTIDE_CC_PARAMETERS_H
 

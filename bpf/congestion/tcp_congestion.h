@@ -96,8 +96,8 @@ struct tcp_congestion_ops {
 	void (*release)(struct sock *sk);
 };
 
-/* What every program here hands over: the hooks under the names that all give them. The table
- * adds its name. */
+/* The hooks of each congestion control, under the same names in each program. The table adds its
+ * own name. */
 #define CC_HOOKS                                                                                                       \
 	.ssthresh = (void *)cc_ssthresh, .cong_avoid = (void *)cc_cong_avoid, .set_state = (void *)cc_set_state,       \
 	.cwnd_event = (void *)cc_cwnd_event, .pkts_acked = (void *)cc_pkts_acked, .undo_cwnd = (void *)cc_undo_cwnd,   \

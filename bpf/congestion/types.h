@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the congestion controls' arithmetic is written in, for BPF programs and for the host. */
+/* Types and macros of the congestion controls' arithmetic, for BPF programs and for the host. */
 #ifndef AIRTIDE_CC_TYPES_H
 #define AIRTIDE_CC_TYPES_H
 
@@ -7,8 +7,8 @@
 
 #define CC_INLINE static inline __attribute__((always_inline, unused))
 
-/* A function of numbers that the verifier checks once, by itself. Of its result it knows
- * nothing, and so does not follow every value of it through what comes after. */
+/* A function of numbers that the verifier checks once. It takes the result for any number, so it
+ * does not follow each possible value through the rest of the program. */
 #ifdef __bpf__
 #define CC_APART __attribute__((noinline))
 #else

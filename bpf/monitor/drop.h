@@ -39,7 +39,7 @@ struct tcp_header {
 #define ETHER_IP4 0x0800
 #define ETHER_IP6 0x86dd
 
-/* What a record of a drop is made from. */
+/* The parts of a dropped packet that its record needs. */
 struct dropped {
 	u32 source[4];
 	u32 destination[4];

@@ -60,7 +60,7 @@ struct {
 	__type(value, struct rwnd_order);
 } order SEC(".maps");
 
-/* What is seen of a flow. Sums only grow. */
+/* Observations of a flow. Sums only grow. */
 struct rwnd_seen {
 	u64 sent_ns; /* when the value that is waited for left first; 0: none is waited for */
 	u64 rtt_ns; /* sum */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* TCP's initial retransmission timeout in warped time. The module timewarp (kmod/timewarp/tcp.c)
- * says in a structure of its own how long it is now, so that it follows each change of N,
- * whoever makes it. When the module is gone, reading fails or finds something else, and the
- * kernel's own value holds. */
+ * keeps its present length in a structure, so it follows each change of N. Without the module,
+ * reading fails or finds another magic, and the kernel's own value holds. */
 #include "integers.h"
 #include <bpf/bpf_helpers.h>
 

@@ -3,9 +3,8 @@
  * the sock_ops hooks that are used here do. target is what bpf_setsockopt takes there, the
  * socket or the hook's context.
  *
- * What is to be done is found by functions of memory alone, which the verifier checks once and
- * by themselves; it would follow each combination of settings through all that comes after
- * otherwise. */
+ * Functions that only read and write memory decide what to do. The verifier checks such a function
+ * once. Without them it would follow each combination of settings through the rest of the program. */
 #ifndef AIRTIDE_TUNE_CHANGE_H
 #define AIRTIDE_TUNE_CHANGE_H
 
@@ -187,9 +186,9 @@ static __always_inline void change(void *target, struct tcp_sock *tp, u64 cookie
 	note_change(t, &p);
 }
 
-/* What is to be written so that a tune's changes go: what it has found, unless another has set
- * the same since, and nothing where the value is no longer the one that it left. 1 when another
- * congestion control is to be chosen. */
+/* Plans the values that take a tune's changes back: those that it found. A value that another tune
+ * has set since, or that is no longer the one that this tune left, stays. Returns 1 if another
+ * congestion control has to be chosen. */
 TUNE_APART int plan_release(struct tuned *t, struct tune_plan *p)
 {
 	struct tune_slot *s = slot_for(t, p), *next;

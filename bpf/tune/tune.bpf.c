@@ -88,7 +88,7 @@ struct {
 	__type(value, struct tune_walk);
 } walk_order SEC(".maps");
 
-/* What a walk tells of a socket, for each tune that has changed it. */
+/* The record of a walk about a socket, for each tune that has changed it. */
 struct tune_record {
 	u64 cookie;
 	u64 netns_cookie;
@@ -227,7 +227,7 @@ static __always_inline int apply_to_socket(struct tcp_sock *tp, u64 cookie, stru
 	return 0;
 }
 
-/* What each step of a walk begins with: the socket, and what it is told to do. */
+/* The input of a step of a walk: the socket and the order. */
 struct step {
 	struct tcp_sock *tp;
 	struct tune_config *c;

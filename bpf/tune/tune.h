@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What tune knows of a socket: for each tune that has changed it, what was there before and what
- * it left.
+/* The state of tune for a socket: for each tune that has changed it, the values before and after.
  *
- * All of it stands in one storage that the kernel keeps with the socket and drops with it,
- * shared by all tunes of the machine, so that each can be taken back in any order: what a tune
- * found goes to the next one that came after it, or back into the socket when there is none. */
+ * The kernel keeps the state in one storage of the socket, and removes it with the socket. All tunes
+ * of the machine share it, so each can be taken back in any order: the values that a tune found go
+ * to the next tune that came after it, or back into the socket if there is none. */
 #ifndef AIRTIDE_TUNE_H
 #define AIRTIDE_TUNE_H
 
@@ -15,7 +14,7 @@
 
 #include "filter.h"
 
-/* What can be set, in the order in which it is. */
+/* Settings, in the order in which they are set. */
 enum tune_setting {
 	TUNE_UPPER, /* bounds of cubic_bound, in packets; 0 is none */
 	TUNE_LOWER,
@@ -73,7 +72,7 @@ enum tune_config_flags {
 	TUNE_RCVBUF_AT_LEAST = 2, /* only the window clamp asks for a receive buffer: a larger one stays */
 };
 
-/* What a tune wants. Changes while it is in force; a mask of 0 stops it. */
+/* The values that a tune sets. They may change while it runs; a mask of 0 stops it. */
 struct tune_config {
 	u64 session;
 	u32 mask;
@@ -156,7 +155,7 @@ struct {
 	__array(values, struct changed_map);
 } changed_by_name SEC(".maps");
 
-/* What kernel.h leaves out, and only tune reads. */
+/* Fields that only tune reads. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct sock___tune {
@@ -252,7 +251,7 @@ static __always_inline int option_of(u32 x)
 	return 0;
 }
 
-/* What the option takes to bring a value back that the kernel kept. */
+/* The value of the option that restores a value which the kernel kept. */
 static __always_inline s32 option_for(u32 x, s64 kept, u32 tick_us)
 {
 	switch (x) {

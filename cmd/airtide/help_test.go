@@ -243,7 +243,7 @@ func TestReadmeCountsTheFieldsOfTheSocket(t *testing.T) {
 	}
 }
 
-// Whoever copies a line of the documentation shall find the file that the line before has made.
+// A copied line of the documentation finds the file that the line before has made.
 func TestRecordingsAreCalledAlikeEverywhere(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*/*.md")
 	if err != nil {

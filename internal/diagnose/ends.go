@@ -244,7 +244,7 @@ func stepOf(data, acks *way) int64 {
 	return step
 }
 
-// End is what one file shows of connections.
+// End has the connections of one file.
 type End struct {
 	Report *Report
 	Tracks *Tracks

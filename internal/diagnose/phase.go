@@ -10,7 +10,7 @@ type phase struct {
 	bin  // the sum of its bins
 	flow *flow
 	bins []bin
-	// radio is what the radio did that carried the phase; nil without one.
+	// radio has the state of the radio that carried the phase; nil without one.
 	radio *radioView
 	// share is the share of time in each condition, 0 to 1.
 	share [numConditions]float64

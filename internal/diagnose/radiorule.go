@@ -21,7 +21,7 @@ const (
 	barelyRetry = 0.01 // of the packets repeated: that is hardly any
 )
 
-// radioView is what the radio did during a phase.
+// radioView has the state of the radio during a phase.
 type radioView struct {
 	link                     *link
 	tx, rx                   RadioRate

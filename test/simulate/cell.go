@@ -173,7 +173,7 @@ func (c *Cell) at(t time.Duration, do func()) {
 func (c *Cell) Until(end time.Duration) {
 	for len(c.events) > 0 && c.events[0].at <= end {
 		c.config.Air.Advance(c.events[0].at)
-		// What the air brought meanwhile may come first.
+		// Events that the air brought meanwhile may come first.
 		e := heap.Pop(&c.events).(event)
 		c.now = max(c.now, e.at)
 		e.do()

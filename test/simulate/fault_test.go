@@ -73,7 +73,7 @@ func TestJoinsLeavesAndCrashes(t *testing.T) {
 	}
 }
 
-// What a report may claim at most.
+// claim fills a report with the greatest values that it may claim.
 func claim(r *message.Report) {
 	r.State = message.Controlling
 	r.Weight = message.HighestWeight

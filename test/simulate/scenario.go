@@ -73,7 +73,7 @@ type Result struct {
 	Notices []string
 }
 
-// alone is what a standalone rate depends on.
+// alone has the properties that a standalone rate depends on.
 type alone struct {
 	phy         medium.PHY
 	band        medium.Band

@@ -20,7 +20,7 @@ func Control(c syscall.Conn, f func(fd int) error) error {
 	return err
 }
 
-// What a socket cannot answer or take fails the test.
+// A refused call of a socket fails the test.
 
 // Info reads TCP_INFO of a connection.
 func Info(tb testing.TB, c syscall.Conn) *unix.TCPInfo {

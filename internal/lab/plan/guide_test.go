@@ -73,7 +73,7 @@ func TestTheGuidesExamplesPassTheChecker(t *testing.T) {
 	}
 }
 
-// Whoever looks for a field finds it by its name.
+// A search for the name of a field finds it in the guides.
 func TestTheGuidesShowEveryFieldOfThePathAndEveryKindOfSweep(t *testing.T) {
 	shown := strings.Join(
 		append(examples(t, "../../../docs/reference/experiment.md"), examples(t, "../../../docs/reference/cell.md")...),

@@ -509,7 +509,7 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		// What passes the check is whole: it can be printed, and read again alike.
+		// A plan without problems can be printed, and is the same when it is read again.
 		if len(p.Runs) == 0 {
 			t.Error("a plan without runs")
 		}

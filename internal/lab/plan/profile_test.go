@@ -83,7 +83,7 @@ flows:
 		t.Errorf("the server has %+v", server)
 	}
 
-	// What does not fit a profile is placed where it stands, in the profile.
+	// A problem of a profile is placed in the profile.
 	_, err = Read(t.Context(), "layers.yaml",
 		[]byte(strings.Replace(text, "{phy_rate: 433.3 Mbit/s, streams: 1}", "{standard: n}", 1)))
 	if err == nil || !strings.HasPrefix(err.Error(), "terminals/pixel4.yaml:") ||

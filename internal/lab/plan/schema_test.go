@@ -209,7 +209,7 @@ func TestExperimentsFollowTheSchema(t *testing.T) {
 	}
 }
 
-// What the schema can see, it refuses where the checker does.
+// The schema refuses what the checker refuses, as far as a schema can.
 func TestSchemaRefusesWhatTheCheckerRefuses(t *testing.T) {
 	r := published(t)
 	for _, change := range [][2]string{

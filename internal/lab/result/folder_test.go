@@ -76,7 +76,7 @@ func TestFinishedRunIsNeverOverwritten(t *testing.T) {
 	}
 }
 
-// What a killed lab leaves is no result, and is kept aside when the run is made again.
+// The files of a killed lab are no result, and are kept aside when the run is made again.
 func TestInterruptedRunIsRepeated(t *testing.T) {
 	f := mustCreate(t, t.TempDir(), small)
 	run := f.Plan.Runs[0]

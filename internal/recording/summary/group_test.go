@@ -9,7 +9,7 @@ import (
 )
 
 // Each connection counts once, by the end that sent more; both directions of it count.
-func TestRatesOfWhoever(t *testing.T) {
+func TestAConnectionCountsOnce(t *testing.T) {
 	a := netip.MustParseAddrPort("192.0.2.1:1000")
 	b := netip.MustParseAddrPort("192.0.2.9:80")
 	c := netip.MustParseAddrPort("192.0.2.2:1000")

@@ -28,8 +28,8 @@ func (e *HeldError) Unwrap() error { return ErrHeld }
 
 // Limits of a wait.
 const (
-	// Moment suits a lock that others hold for milliseconds. Whoever holds it longer stands still,
-	// or wants to stop this process.
+	// Moment suits a lock that others hold for milliseconds. A holder that needs longer stands
+	// still, or wants to stop this process.
 	Moment = 2 * time.Second
 	// Unlimited suits a lock that others hold during their whole work.
 	Unlimited = time.Duration(1<<63 - 1)

@@ -62,7 +62,7 @@ func TestParseDensity(t *testing.T) {
 		if err != nil || d != want {
 			t.Errorf("%q is %v, %v", text, d, err)
 		}
-		// What a recording's head says of it can be given again.
+		// The text of a recording's head can be parsed again.
 		if again, err := ParseDensity(d.String()); err != nil || again != d {
 			t.Errorf("%q is written %q, which is read as %v, %v", text, d, again, err)
 		}
