@@ -136,8 +136,8 @@ func summarise(ctx context.Context, r *reading, o *infoOptions) (*summedUp, erro
 	found := engine.Report()
 	report.Explain(&found)
 	if report.Totals.Flows > diagnose.MaxFlows {
-		r.terminal.Notef("the limits of the rates are those of the first %d of %d flows", diagnose.MaxFlows,
-			report.Totals.Flows)
+		r.terminal.Notef("the limits of the rates are those of %d of %d flows, mostly those with the most bytes",
+			diagnose.MaxFlows, report.Totals.Flows)
 	}
 	if o.flow != nil {
 		has := func(id tcp.FlowID) bool { only := s.Only(id); _, ok := only.Flow(id); return ok }

@@ -51,7 +51,7 @@ const (
 	leastWindowBins = 6
 	// MaxFlows is the number of flows that an engine judges. With their fewest bins they need about
 	// 100 MB. If there are more, a quarter goes: closed ones first, then those with the fewest
-	// bytes.
+	// bytes. Such a flow comes back when it has more bytes than the least of the others had.
 	MaxFlows = 10_240
 )
 
@@ -63,6 +63,8 @@ type Engine struct {
 	// free are flows that were left out. Others take their memory.
 	free    []*flow
 	leftOut flowSet
+	least   int64  // bytes of the least flow that was kept when others were left out
+	ranks   []rank // of makeRoom
 	lost    uint64
 	sampled bool
 	has     [len(essential)]bool // fields that a sample has
@@ -94,10 +96,14 @@ func Fields() []tcp.Field {
 	}
 }
 
-// flow returns a flow and creates it if needed.
-func (e *Engine) flow(id tcp.FlowID) *flow {
+// flow returns a flow and creates it if needed. It returns nil for a flow that was left out, unless
+// the connection has more bytes than the least of the kept ones.
+func (e *Engine) flow(id tcp.FlowID, bytes int64) *flow {
 	f := e.flows[id]
 	if f == nil {
+		if bytes <= e.least && e.leftOut.has(id) {
+			return nil
+		}
 		if len(e.order) >= e.options.MaxFlows {
 			e.makeRoom()
 		}
@@ -127,25 +133,44 @@ func (e *Engine) unused() *flow {
 	return f
 }
 
-// makeRoom leaves out a quarter of the flows.
+// rank is a flow's rank in the order in which flows are left out.
+type rank struct {
+	closed bool
+	bytes  int64
+	at     int // its index in the order of their first sight
+}
+
+func (r rank) compare(o rank) int {
+	switch {
+	case r.closed && !o.closed:
+		return -1
+	case !r.closed && o.closed:
+		return 1
+	}
+	return cmp.Or(cmp.Compare(r.bytes, o.bytes), cmp.Compare(r.at, o.at))
+}
+
+// makeRoom leaves out a quarter of the flows. It sorts copies of what it compares, because the
+// flows lie far apart in memory.
 func (e *Engine) makeRoom() {
-	least := slices.Clone(e.order)
-	slices.SortStableFunc(least, func(a, b *flow) int {
-		if a.closedNs > 0 != (b.closedNs > 0) {
-			if a.closedNs > 0 {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.ackedAll+a.receivedAll, b.ackedAll+b.receivedAll)
-	})
-	least = least[:max(1, len(least)/4)]
-	for _, f := range least {
+	e.ranks = e.ranks[:0]
+	for i, f := range e.order {
+		e.ranks = append(e.ranks, rank{f.closedNs > 0, f.ackedAll + f.receivedAll, i})
+	}
+	slices.SortFunc(e.ranks, rank.compare)
+	leave := max(1, len(e.order)/4)
+	e.least = 0
+	if leave < len(e.ranks) && !e.ranks[leave].closed {
+		e.least = e.ranks[leave].bytes
+	}
+	for _, r := range e.ranks[:leave] {
+		f := e.order[r.at]
+		e.order[r.at] = nil
 		delete(e.flows, f.ID)
 		e.leftOut.add(f.ID)
+		e.free = append(e.free, f)
 	}
-	e.free = append(e.free, least...)
-	e.order = slices.DeleteFunc(e.order, func(f *flow) bool { return e.flows[f.ID] != f })
+	e.order = slices.DeleteFunc(e.order, func(f *flow) bool { return f == nil })
 }
 
 // Forget drops a flow.
@@ -212,7 +237,9 @@ func (e *Engine) Now(id tcp.FlowID, nowNs int64) (Limit, Certainty) {
 
 // Flow takes the description of a new flow, or a better one of a known flow.
 func (e *Engine) Flow(f *tcp.Flow) error {
-	e.flow(f.ID).describe(f)
+	if known := e.flow(f.ID, 0); known != nil {
+		known.describe(f)
+	}
 	return nil
 }
 
@@ -228,7 +255,10 @@ func (e *Engine) Samples(b *tcp.Batch) error {
 	limit := max(least, min(mostBins, e.options.MaxBins/(len(e.order)+1)))
 	for i, id := range b.Flow {
 		if f == nil || f.ID != id {
-			f = e.flow(id)
+			f = e.flow(id, max(b.Cols[tcp.AckedBytes][i], 0)+max(b.Cols[tcp.ReceivedBytes][i], 0))
+			if f == nil {
+				continue
+			}
 		}
 		s.read(b, i)
 		f.sample(&s, limit)
@@ -253,7 +283,9 @@ func (e *Engine) note(b *tcp.Batch) {
 
 // Event takes an event.
 func (e *Engine) Event(ev *tcp.Event) error {
-	e.flow(ev.Flow).event(ev)
+	if f := e.flow(ev.Flow, 0); f != nil {
+		f.event(ev)
+	}
 	return nil
 }
 

@@ -18,6 +18,8 @@ func (s *flowSet) add(id tcp.FlowID) { s.set(id, s.words[id/bitsPerWord]|1<<(id%
 
 func (s *flowSet) remove(id tcp.FlowID) { s.set(id, s.words[id/bitsPerWord]&^(1<<(id%bitsPerWord))) }
 
+func (s *flowSet) has(id tcp.FlowID) bool { return s.words[id/bitsPerWord]&(1<<(id%bitsPerWord)) != 0 }
+
 // set replaces the word of a flow.
 func (s *flowSet) set(id tcp.FlowID, word uint64) {
 	at := id / bitsPerWord

@@ -1,9 +1,9 @@
 package terminal
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
 	"iter"
 	"strconv"
 
@@ -19,13 +19,13 @@ type List struct {
 
 // NewList makes a list, the member with this name.
 func (t *Terminal) NewList(name string) *List {
-	return &List{indenter: indenter{out: bufio.NewWriterSize(t.Out, 1<<16)}, name: strconv.Quote(name)}
+	return &List{indenter: indenter{out: t.Out}, name: strconv.Quote(name)}
 }
 
 func (l *List) begin() {
-	l.out.WriteByte('{')
+	l.put("{")
 	l.line(1)
-	l.out.WriteString(l.name + ": [")
+	l.put(l.name + ": [")
 }
 
 // Add prints an element.
@@ -37,15 +37,11 @@ func (l *List) Add(element any) error {
 	if l.Printed == 0 {
 		l.begin()
 	} else {
-		l.out.WriteByte(',')
+		l.put(",")
 	}
 	l.Printed++
 	l.line(2)
-	if err := l.print(text, 2); err != nil {
-		return err
-	}
-	_, err = l.out.Write(nil) // reports an error of before
-	return err
+	return l.print(text, 2)
 }
 
 // End prints the members behind the list, those of a struct.
@@ -59,125 +55,139 @@ func (l *List) End(rest any) error {
 	} else {
 		l.line(1)
 	}
-	l.out.WriteString("],")
+	l.put("],")
 	l.line(1)
 	if err := l.print(text[1:], 1); err != nil {
 		return err
 	}
-	l.out.WriteByte('\n')
-	return l.out.Flush()
+	l.put("\n")
+	return l.flush()
 }
 
 // indenter indents encoded JSON as json.Indent does, without a copy of the whole. It escapes the
 // characters that a terminal could obey.
 type indenter struct {
-	out *bufio.Writer
+	out    io.Writer
+	buffer []byte // what is not written yet
 	// The member of the outermost object with this name, in quotes, is an empty list. It is filled
 	// with these elements.
 	list     string
 	elements iter.Seq[any]
 }
 
+// bufferedBytes is the length of buffer from which it is written.
+const bufferedBytes = 64 << 10
+
 // Write takes one encoded value.
 func (i *indenter) Write(text []byte) (int, error) {
 	if err := i.print(text, 0); err != nil {
 		return 0, err
 	}
-	return len(text), i.out.Flush()
+	return len(text), i.flush()
 }
 
-// indents are those of usual depths.
-const indents = "                "
+func (i *indenter) flush() error {
+	_, err := i.out.Write(i.buffer)
+	i.buffer = i.buffer[:0]
+	return err
+}
+
+func (i *indenter) put(text string) { i.buffer = append(i.buffer, text...) }
+
+// lineIndent begins a line with the indent of usual depths.
+const lineIndent = "\n                "
 
 func (i *indenter) line(depth int) {
-	i.out.WriteByte('\n')
-	for ; depth > len(indents)/2; depth-- {
-		i.out.WriteString("  ")
+	const longest = len(lineIndent) / 2
+	i.put(lineIndent[:1+2*min(depth, longest)])
+	for ; depth > longest; depth-- {
+		i.put("  ")
 	}
-	i.out.WriteString(indents[:2*depth])
-}
-
-func structural(c byte) bool {
-	switch c {
-	case '"', ',', ':', '{', '}', '[', ']':
-		return true
-	}
-	return false
 }
 
 // print indents a value that begins at a depth.
 func (i *indenter) print(text []byte, depth int) error {
-	w := i.out
 	for at := 0; at < len(text); at++ {
 		switch c := text[at]; c {
 		case '"':
-			start := at
-			for {
-				at++
-				if text[at] == '\\' {
-					at++
-				} else if text[at] == '"' {
-					break
-				}
+			end, plain := endOfString(text, at)
+			word := text[at:end]
+			at = end - 1
+			if !plain {
+				word = units.EscapeJSON(word)
 			}
-			w.Write(units.EscapeJSON(text[start : at+1]))
-			if depth == 1 && string(text[start:at+1]) == i.list && bytes.HasPrefix(text[at+1:], []byte(":[]")) {
+			i.buffer = append(i.buffer, word...)
+			if depth == 1 && string(word) == i.list && bytes.HasPrefix(text[end:], []byte(":[]")) {
 				at += len(":[]")
 				if err := i.fill(); err != nil {
 					return err
 				}
 			}
 		case '{', '[':
-			w.WriteByte(c)
 			if next := text[at+1]; next == '}' || next == ']' {
 				at++
-				w.WriteByte(next)
+				i.buffer = append(i.buffer, c, next)
 				continue
 			}
 			depth++
+			i.buffer = append(i.buffer, c)
 			i.line(depth)
 		case '}', ']':
 			depth--
 			i.line(depth)
-			w.WriteByte(c)
+			i.buffer = append(i.buffer, c)
 		case ',':
-			w.WriteByte(c)
+			i.buffer = append(i.buffer, c)
 			i.line(depth)
-		case ':':
-			w.WriteString(": ")
-		default: // a number or a name
-			start := at
-			for at+1 < len(text) && !structural(text[at+1]) {
-				at++
+			if len(i.buffer) >= bufferedBytes {
+				if err := i.flush(); err != nil {
+					return err
+				}
 			}
-			w.Write(text[start : at+1])
+		case ':':
+			i.put(": ")
+		default: // of a number or a name
+			i.buffer = append(i.buffer, c)
 		}
 	}
 	return nil
 }
 
+// endOfString returns the end of the string that begins at a place, and whether it has only ASCII.
+func endOfString(text []byte, at int) (end int, plain bool) {
+	plain = true
+	for at++; text[at] != '"'; at++ {
+		if text[at] == '\\' {
+			at++
+		}
+		plain = plain && text[at] < 0x7f
+	}
+	return at + 1, plain
+}
+
+// element indents the encoded value of an element, without the end of line behind it.
+type element struct{ *indenter }
+
+func (e element) Write(text []byte) (int, error) {
+	return len(text), e.print(bytes.TrimSuffix(text, []byte("\n")), 2)
+}
+
 // fill prints the elements of the list.
 func (i *indenter) fill() error {
-	i.out.WriteString(": [")
+	i.put(": [")
+	encoder := json.NewEncoder(element{i})
 	before := ""
-	for element := range i.elements {
-		text, err := json.Marshal(element)
-		if err != nil {
-			return err
-		}
-		i.out.WriteString(before)
+	for e := range i.elements {
+		i.put(before)
 		before = ","
 		i.line(2)
-		err = i.print(text, 2)
-		if err == nil {
-			_, err = i.out.Write(nil) // reports an error of before
-		}
-		if err != nil {
+		if err := encoder.Encode(e); err != nil {
 			return err
 		}
 	}
 	if before != "" {
 		i.line(1)
 	}
-	return i.out.WriteByte(']')
+	i.put("]")
+	return nil
 }

@@ -3,7 +3,6 @@
 package terminal
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -103,13 +102,13 @@ func (t *Terminal) control() io.Writer {
 
 // JSON prints a value as indented JSON.
 func (t *Terminal) JSON(value any) error {
-	return json.NewEncoder(&indenter{out: bufio.NewWriterSize(t.Out, 1<<16)}).Encode(value)
+	return json.NewEncoder(&indenter{out: t.Out}).Encode(value)
 }
 
 // JSONWithList prints an object as indented JSON. The member with a name is an empty list; it is
 // filled with elements that are made, printed and forgotten one by one.
 func (t *Terminal) JSONWithList(object any, name string, elements iter.Seq[any]) error {
-	i := &indenter{bufio.NewWriterSize(t.Out, 1<<16), strconv.Quote(name), elements}
+	i := &indenter{out: t.Out, list: strconv.Quote(name), elements: elements}
 	return json.NewEncoder(i).Encode(object)
 }
 
