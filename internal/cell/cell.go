@@ -45,8 +45,7 @@ func Start(ctx context.Context, c Config) (*Cell, error) {
 	o := c.Engine
 	e, err := engine.Start(ctx, engine.Config{
 		Ports: c.enginePorts(), World: world, Slots: o.Slots, Priority: o.Priority, LagLimit: o.LagLimit,
-		Coalesce: o.Coalesce,
-		Supers:   o.Supers, Quantum: o.Quantum,
+		Coalesce: o.Coalesce, Supers: o.Supers, Quantum: o.Quantum, EndProcesses: o.EndProcesses,
 	})
 	if err != nil {
 		return nil, err

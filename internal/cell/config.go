@@ -184,6 +184,8 @@ type EngineOptions struct {
 	Coalesce bool          `json:"coalesce,omitempty"`
 	Supers   bool          `json:"supers,omitempty"`
 	Quantum  time.Duration `json:"quantum_ns,omitempty"`
+	// EndProcesses ends the processes in the namespaces with the cell.
+	EndProcesses bool `json:"end_processes,omitempty"`
 }
 
 // phyJSON is the JSON form of a medium.PHY.

@@ -6,10 +6,13 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	named "airtide/internal/sys/namespace"
 )
 
 const (
@@ -60,6 +63,15 @@ func newNetwork(c *Config) (*network, error) {
 // mac returns a locally administered address that is unique for the engine, the port and the end.
 func (n *network) mac(end, index int) mac {
 	return mac{0x02 | byte(end)<<2, 'a', byte(n.pid >> 16), byte(n.pid >> 8), byte(n.pid), byte(index)}
+}
+
+// endProcesses ends the processes in the hosts' namespaces.
+func (n *network) endProcesses() error {
+	var paths []string
+	for _, host := range n.hosts {
+		paths = append(paths, filepath.Join(namespaceFolder, host.name))
+	}
+	return named.EndProcesses(paths)
 }
 
 func (n *network) close() {

@@ -31,6 +31,9 @@ type Config struct {
 	// Quantum is the shortest sleep. Events closer together than the quantum are handled together,
 	// so the earlier events are late by up to the quantum. It saves wake-ups on a fast wire.
 	Quantum time.Duration `json:"quantum_ns,omitempty"`
+	// EndProcesses ends the processes in the hosts' namespaces at the engine's end, also if its
+	// parent was killed. They would keep the namespaces.
+	EndProcesses bool `json:"end_processes,omitempty"`
 }
 
 // Defaults for zero fields of Config.

@@ -74,7 +74,7 @@ const (
 
 // Main is an engine's process, from its configuration on standard input to its end. It returns the
 // exit status.
-func Main(build Builder) int {
+func Main(build Builder) (status int) {
 	// The parent decides about Ctrl-C, also if it is sent to all processes. If the parent ends,
 	// standard input ends too and SIGTERM arrives.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
@@ -86,7 +86,12 @@ func Main(build Builder) int {
 		_ = out.Encode(answer{Error: err.Error()})
 		return 1
 	}
-	defer e.close()
+	defer func() {
+		if err := e.close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			status = 1
+		}
+	}()
 	orders := make(chan order)
 	go readOrders(in, orders)
 	if err := out.Encode(answer{Ready: e.ready()}); err != nil {
@@ -310,7 +315,11 @@ func (e *process) ready() *Ready {
 	return r
 }
 
-func (e *process) close() {
+func (e *process) close() (err error) {
+	if e.config.EndProcesses {
+		err = e.network.endProcesses()
+	}
 	e.loop.close()
 	e.network.close()
+	return err
 }

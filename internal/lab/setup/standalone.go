@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -13,7 +11,6 @@ import (
 	"airtide/internal/cell/live"
 	"airtide/internal/lab/plan"
 	"airtide/internal/sys/command"
-	"airtide/internal/sys/namespace"
 )
 
 // RunOptions are the options of a cell without an experiment.
@@ -35,7 +32,9 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, controls.Close()) }()
-	c, err := cell.Start(ctx, FromFile(f))
+	config := FromFile(f)
+	config.Engine.EndProcesses = len(o.Command) > 0
+	c, err := cell.Start(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -90,44 +89,13 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 // commandDelay is the time for a command to end after SIGINT.
 const commandDelay = 5 * time.Second
 
-// leftDelay is the time for what the command left in the namespaces to end after SIGTERM.
-const leftDelay = time.Second
-
 func runCommand(ctx context.Context, c *cell.Cell, args []string) error {
-	o := command.Options{Signal: syscall.SIGINT, Grace: commandDelay}
+	o := command.Options{Signal: syscall.SIGINT, Grace: commandDelay, WithParent: true}
 	for _, h := range c.Hosts() {
 		o.Env = append(o.Env, "AIRTIDE_IP_"+h.Name+"="+h.Address.String())
 		if h.Namespace != "" {
 			o.Env = append(o.Env, "AIRTIDE_NS_"+h.Name+"="+h.Namespace)
 		}
 	}
-	return errors.Join(command.Run(ctx, args, o), endLeft(c))
-}
-
-// endLeft ends the processes that a command left in the namespaces of a cell, such as daemons.
-func endLeft(c *cell.Cell) error {
-	var left []int
-	for _, h := range c.Hosts() {
-		if h.Namespace == "" {
-			continue
-		}
-		pids, err := namespace.Processes(filepath.Join(namespace.Folder, h.Namespace))
-		if err != nil {
-			return fmt.Errorf("looking for processes that the command left: %w", err)
-		}
-		left = append(left, pids...)
-	}
-	for _, pid := range left {
-		_ = syscall.Kill(pid, syscall.SIGTERM)
-	}
-	for end := time.Now().Add(leftDelay); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		left = slices.DeleteFunc(left, func(pid int) bool { return syscall.Kill(pid, 0) != nil })
-		if len(left) == 0 {
-			return nil
-		}
-	}
-	for _, pid := range left {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
-	return nil
+	return command.Run(ctx, args, o)
 }

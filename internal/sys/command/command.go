@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -20,6 +21,9 @@ type Options struct {
 	Grace time.Duration
 	// Attributes place the command in a cgroup. They may be nil.
 	Attributes *syscall.SysProcAttr
+	// WithParent makes Run's command end with this process, also if that is killed. Otherwise a
+	// killed airtide leaves the user's program running.
+	WithParent bool
 	// Env is added to the environment of this process.
 	Env []string
 	// Started is called when the command runs. Its error ends the command. It may be nil.
@@ -54,6 +58,17 @@ func New(ctx context.Context, args []string, o Options) *exec.Cmd {
 // Run runs a command to its end. A status other than 0 is an *ExitError.
 func Run(ctx context.Context, args []string, o Options) error {
 	c := New(ctx, args, o)
+	if o.WithParent {
+		// The kernel sends the signal when the thread ends that started the command.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		attributes := syscall.SysProcAttr{}
+		if c.SysProcAttr != nil {
+			attributes = *c.SysProcAttr
+		}
+		attributes.Pdeathsig = syscall.SIGKILL
+		c.SysProcAttr = &attributes
+	}
 	err := c.Start()
 	if err == nil && o.Started != nil {
 		if err = o.Started(); err != nil {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
@@ -45,8 +47,8 @@ func Remove(path string) error {
 	return os.Remove(path)
 }
 
-// Processes returns the processes whose main thread is in the network namespace of a file.
-func Processes(path string) ([]int, error) {
+// processes returns the processes whose main thread is in the network namespace of a file.
+func processes(path string) ([]int, error) {
 	want, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -66,6 +68,35 @@ func Processes(path string) ([]int, error) {
 		}
 	}
 	return pids, nil
+}
+
+// leftDelay is the time for processes to end after SIGTERM.
+const leftDelay = time.Second
+
+// EndProcesses ends the processes in the network namespaces of files: by SIGTERM, and by SIGKILL a
+// second later.
+func EndProcesses(paths []string) error {
+	var left []int
+	for _, path := range paths {
+		pids, err := processes(path)
+		if err != nil {
+			return fmt.Errorf("looking for processes in %s: %w", path, err)
+		}
+		left = append(left, pids...)
+	}
+	for _, pid := range left {
+		_ = unix.Kill(pid, unix.SIGTERM)
+	}
+	for end := time.Now().Add(leftDelay); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		left = slices.DeleteFunc(left, func(pid int) bool { return unix.Kill(pid, 0) != nil })
+		if len(left) == 0 {
+			return nil
+		}
+	}
+	for _, pid := range left {
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	return nil
 }
 
 // share makes the folder a shared mount, as netns_add of iproute2 does. Otherwise, a later
