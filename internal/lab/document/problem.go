@@ -27,16 +27,34 @@ type Problem struct {
 	Found, Expected string
 }
 
+// Limits of the parts of a message, in characters. A file may have names of any length.
+const (
+	maxFound    = 200 // also of a path
+	maxExpected = 2000
+	maxValue    = 60
+)
+
 func (p Problem) Error() string {
 	text := p.Position.String() + ": "
 	if p.Path != "" {
-		text += p.Path + ": "
+		text += cut(p.Path, maxFound) + ": "
 	}
-	text += "found " + p.Found
+	text += "found " + cut(p.Found, maxFound)
 	if p.Expected != "" {
-		text += ", expected " + p.Expected
+		text += ", expected " + cut(p.Expected, maxExpected)
 	}
 	return units.Printable(text) // names of fields are in it as they are in the file
+}
+
+// cut shortens a text to a number of characters.
+func cut(text string, most int) string {
+	for at := range text {
+		if most == 0 {
+			return text[:at] + "…"
+		}
+		most--
+	}
+	return text
 }
 
 // Problems are all problems of a file, in the order of the file.

@@ -66,11 +66,7 @@ func (n *Node) Get(name string) *Node {
 // Describe returns the kind of a node, for "found ...".
 func (n *Node) Describe() string {
 	if n.Kind == Scalar {
-		text := []rune(n.Text)
-		if len(text) > 60 {
-			text = append(text[:60], '…')
-		}
-		return fmt.Sprintf("%q", string(text))
+		return fmt.Sprintf("%q", cut(n.Text, maxValue))
 	}
 	return n.Kind.String()
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"unicode"
+
+	"golang.org/x/sys/unix"
 
 	"airtide/internal/lab/document"
 )
@@ -127,6 +130,9 @@ func decodeOutside(n *document.Node, path string, problems *Problems) (o Outside
 		at, _ := n.Find(field)
 		problems.Add(at.Position, document.Join(path, field), fmt.Sprintf("%q", found), expected)
 	}
+	if !isInterface(text.Interface) && n.Get("interface") != nil {
+		complain("interface", text.Interface, "the name of a network interface: at most 15 letters, without / and :")
+	}
 	for _, s := range text.Addresses {
 		p, err := parsePrefix(s)
 		if err != nil {
@@ -147,6 +153,12 @@ func decodeOutside(n *document.Node, path string, problems *Problems) (o Outside
 	o.Gateway = addresses("gateway", text.Gateway)
 	o.Via = addresses("via", text.Via)
 	return o
+}
+
+// isInterface reports whether a network interface can have a name (dev_valid_name in the kernel).
+func isInterface(name string) bool {
+	unfit := func(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune("/: ", r) }
+	return name != "" && len(name) < unix.IFNAMSIZ && name != "." && name != ".." && !strings.ContainsFunc(name, unfit)
 }
 
 // parsePrefix reads a prefix. An address without a length is a prefix of one host.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"airtide/internal/units"
 )
 
 // wholeFile has every part that a file may have.
@@ -425,5 +427,48 @@ func TestProblemsAreClean(t *testing.T) {
 	_, err := Read(t.Context(), "x.yaml", []byte("name: x\n\"bad\\nx.yaml:1:1: forged\\e[2J\": 1\n"))
 	if err == nil || strings.ContainsAny(err.Error(), "\x1b") || strings.Contains(err.Error(), "\nx.yaml:1:1: forged") {
 		t.Errorf("got %q", err)
+	}
+}
+
+// Names of another person's file are hostile. Each is refused in one short line for each problem.
+func TestHostileNamesHaveShortProblems(t *testing.T) {
+	const cell = `terminals: {phone: {radio: {standard: ac, phy_rate: 433.3 Mbit/s}%s}%s}
+servers: {server: {}%s}
+%s
+`
+	for _, name := range []string{
+		strings.Repeat("x", 10_000), "../../etc/cron", "/etc/passwd", "..", "-rf", "a b", "\x1b]0;owned\a\n\u009b\u202e",
+		"x\ny.yaml:1:1: forged", strings.Repeat("\u202e", 10_000), "",
+	} {
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for place, parts := range map[string][]any{
+			"terminal":   {"", ", " + string(quoted) + ": {link: ethernet}", "", ""},
+			"server":     {"", "", ", " + string(quoted) + ": {}", ""},
+			"field":      {", " + string(quoted) + ": 1", "", "", ""},
+			"name":       {"", "", "", "name: " + string(quoted)},
+			"interface":  {`, outside: {addresses: 10.9.0.1, interface: ` + string(quoted) + "}", "", "", ""},
+			"sysctl":     {", sysctls: {" + string(quoted) + ": 1}", "", "", ""},
+			"profile":    {", profile: " + string(quoted), "", "", ""},
+			"congestion": {", congestion: " + string(quoted), "", "", ""},
+			"path":       {"", "", "", "path: {terminals: {" + string(quoted) + ": {loss: 1 %}}}"},
+		} {
+			if name == "" && (place == "congestion" || place == "profile") || name == "-rf" && place == "interface" {
+				continue // none, and a name that the kernel takes
+			}
+			_, err := ReadCell("x.yaml", fmt.Appendf(nil, cell, parts...))
+			if err == nil {
+				t.Errorf("%s %.20q is taken", place, name)
+				continue
+			}
+			for _, line := range strings.Split(err.Error(), "\n") {
+				if !strings.HasPrefix(line, "x.yaml:") || units.Printable(line) != line || len(line) > 4000 ||
+					strings.HasPrefix(line, "x.yaml:1:1: forged") {
+					t.Errorf("%s %.20q: %q", place, name, line)
+				}
+			}
+		}
 	}
 }
