@@ -167,6 +167,13 @@ func TestNoMemoryForMaps(t *testing.T) {
 	}
 }
 
+// withoutProc runs airtide where /proc is empty.
+func withoutProc(t *testing.T, program string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	empty := []string{"-m", "sh", "-c", `mount -t tmpfs none /proc && exec "$0" "$@"`, program}
+	return runCmd(t, exec.Command("unshare", append(empty, args...)...))
+}
+
 // TestHiddenProc records without /proc, and as a user from whom /proc hides the processes of
 // others.
 func TestHiddenProc(t *testing.T) {
@@ -174,9 +181,7 @@ func TestHiddenProc(t *testing.T) {
 	program := built(t)
 	path := filepath.Join(openDir(t), "a.atr")
 	for _, source := range []string{"bpf", "diag"} {
-		cmd := exec.Command("unshare", "-m", "sh", "-c", `mount -t tmpfs none /proc && exec "$0" "$@"`, program,
-			"record", "--source", source, "-d", "100ms", "-o", path)
-		_, stderr, status := runCmd(t, cmd)
+		_, stderr, status := withoutProc(t, program, "record", "--source", source, "-d", "100ms", "-o", path)
 		wantClean(t, stderr)
 		if status != statusFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "/proc") {
 			t.Errorf("%s without /proc: status %d: %s", source, status, stderr)
@@ -186,7 +191,7 @@ func TestHiddenProc(t *testing.T) {
 		}
 		stop := make(chan bool)
 		go busyTraffic(stop)
-		cmd = exec.Command("unshare", "-m", "sh", "-c", `mount -t proc -o hidepid=2 proc /proc && exec "$0" "$@"`,
+		cmd := exec.Command("unshare", "-m", "sh", "-c", `mount -t proc -o hidepid=2 proc /proc && exec "$0" "$@"`,
 			program, "record", "--source", source, "-d", "1s", "-f", "-o", path)
 		_, stderr, status = runCmd(t, cmd)
 		close(stop)
@@ -196,6 +201,17 @@ func TestHiddenProc(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// The loader fails before the verifier sees a program.
+func TestCCWithoutProc(t *testing.T) {
+	need.Root(t)
+	_, stderr, status := withoutProc(t, built(t), "cc", "load", "cubic_rtt", "--as", ccName("proc"), "--", "true")
+	wantClean(t, stderr)
+	if status != statusFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "/proc/self/mountinfo") ||
+		strings.Contains(stderr, "verifier") {
+		t.Errorf("status %d: %s", status, stderr)
 	}
 }
 

@@ -63,7 +63,7 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %s: %w", ErrNotSupported, why, err)
 	}
 	var refused *ebpf.VerifierError
-	if errors.As(err, &refused) {
+	if errors.As(err, &refused) && len(refused.Log) > 0 { // without, it did not come to the verifier
 		return fmt.Errorf("the verifier of this kernel refuses the program: %w", err)
 	}
 	return err
