@@ -49,10 +49,16 @@ func ratioOf(text string) (timewarp.Ratio, error) {
 	return r, nil
 }
 
+// Warnings about a killed process. scripts/test-timewarp expects them.
+const (
+	restoredFirst = "restored the clock after a killed process first"
+	runWasKilled  = "run was killed, and its changes were undone"
+)
+
 // warnRestored reports that the changes of a killed process were undone first.
 func warnRestored(t *terminal.Terminal, u *timewarp.Undone) {
 	if u != nil {
-		t.Warnf("restored the clock after a killed process first: %s", undoneText(u))
+		t.Warnf("%s: %s", restoredFirst, undoneText(u))
 	}
 }
 

@@ -26,7 +26,7 @@ func newTimewarpGuard(t *terminal.Terminal) *cobra.Command {
 			signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 			u, err := timewarp.Running().Guard(os.Stdin)
 			if u != nil {
-				t.Warnf("run was killed, and its changes were undone: %s", undoneText(u))
+				t.Warnf("%s: %s", runWasKilled, undoneText(u))
 			}
 			return err
 		},

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -86,5 +87,18 @@ func TestTimewarpHelpHasExamples(t *testing.T) {
 	}
 	if out := mustRun(t, "timewarp", "--help"); strings.Contains(out, guardVerb) {
 		t.Errorf("help tells users of what run does by itself: %s", out)
+	}
+}
+
+// The test in guests, which takes an hour, expects the present warnings.
+func TestTheGuestsExpectThePresentWarnings(t *testing.T) {
+	script, err := os.ReadFile("../../scripts/test-timewarp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, warning := range []string{restoredFirst, runWasKilled} {
+		if !strings.Contains(string(script), warning) {
+			t.Errorf("scripts/test-timewarp does not expect %q", warning)
+		}
 	}
 }
