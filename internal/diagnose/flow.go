@@ -40,6 +40,7 @@ type flow struct {
 	cc            string
 	// Bytes at the first sample, for inherited flows.
 	maxCwnd       int64
+	shutToNs      int64 // end of the last time with a closed own window
 	dataAtNs      int64 // arrival of the last data; 0 without any
 	sentAtData    int64 // sent_bytes when data came last
 	idleNs        int64 // time without growth of the busy time that no bin has yet
@@ -280,7 +281,7 @@ const leastHeldNs = int64(50e6)
 func (f *flow) held(s *sample) int64 {
 	last := &f.last
 	if f.source != PerAck || s.rtt <= 0 || s.busy == tcp.Absent || last.busy == tcp.Absent || s.mss <= 0 ||
-		s.unacked >= s.mss || last.unsent > 0 || ackedWith(last) < last.sent {
+		s.unacked >= s.mss || last.unsent >= s.mss || ackedWith(last) < last.sent {
 		return 0
 	}
 	held := 1000 * (s.busy - last.busy - s.rtt)

@@ -78,8 +78,12 @@ func (f *flow) count(b *bin, e *tcp.Event) {
 	case tcp.EventZeroWindow:
 		b.zeroWindows++
 	case tcp.EventLocalZeroWindow:
-		b.ownZeroWindows++
-		b.shutNs += e.Value * 1000 // 0 unless of a capture
+		shutNs := e.Value * 1000 // 0 unless of a capture
+		if e.TimeNs-shutNs-f.shutToNs > int64(1e6) {
+			b.ownZeroWindows++ // else it had not opened since the last event
+		}
+		f.shutToNs = e.TimeNs
+		b.shutNs += shutNs
 	case tcp.EventRetransmit:
 		if e.Cause == tcp.CauseFast || e.Cause == tcp.CauseRACKTimer {
 			b.fast += int32(max(1, e.Value))

@@ -256,7 +256,10 @@ func acknowledge(s *decode.Segment, sender, receiver *side, step *Step) {
 			step.Signs |= Dsack
 		}
 	}
-	step.AckOffset = receiver.offsetOf(s.Ack)
+	step.AckOffset = 0 // the other end's first byte, if none was captured yet
+	if receiver.seen {
+		step.AckOffset = receiver.offsetOf(s.Ack)
+	}
 	if s.Flags&decode.SYN == 0 && sender.answersAnother(s, receiver) {
 		return
 	}

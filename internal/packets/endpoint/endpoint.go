@@ -77,7 +77,7 @@ type end struct {
 	recoverTo int64 // bytes sent when it began to send again; 0 outside of recovery
 	timedOut  bool  // the recovery began with a timeout
 	sentNs    int64 // time of the last segment with data
-	short     bool  // that segment was not full: no more data waited
+	short     bool  // that segment filled neither itself nor the window: no more data waited
 	// echoUs is the RTT from the capture to this end, and echoMeanUs its smoothed mean; 0 if unknown.
 	// silent counts RTTs to the other end without it.
 	echoUs, echoMeanUs int64
@@ -222,22 +222,29 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 	}
 	e.sent = max(e.sent, step.Offset+payload)
 	e.sentNs = now
-	e.short = payload%e.mss != 0
+	e.short = payload%e.mss != 0 && step.Signs&conn.WindowFull == 0
 	return nil
 }
 
 // advertises takes the window of an end. If it was filled for long, its program did not read: an
-// event has the time in µs.
+// event has the time in µs. While it stays closed, each answer to a probe has the time since the
+// last one.
 func (s *Series) advertises(step *conn.Step, e *end) error {
 	if step.Window >= 0 {
 		e.edge = max(e.edge, step.AckOffset+step.Window)
 	}
-	if e.filledNs == 0 || e.next+e.mss > e.edge {
+	open := e.next+e.mss <= e.edge
+	if e.filledNs == 0 || !open && step.Window != 0 {
 		return nil
 	}
 	now := step.Segment.TimeNs
 	closedNs := now - e.filledNs
-	e.filledNs = 0
+	switch {
+	case open:
+		e.filledNs = 0
+	case closedNs >= leastClosedNs:
+		e.filledNs = now
+	}
 	if closedNs < leastClosedNs {
 		return nil
 	}
@@ -304,6 +311,10 @@ func (s *Series) arrives(c *conn.Connection, step *conn.Step, x *connection, sen
 	v[tcp.ReceivedBytes] = e.next
 	v[tcp.SeqBytes] = step.Offset
 	v[tcp.SegmentBytes] = payload
+	if segment.Timestamps {
+		v[tcp.PeerTimestamp] = int64(segment.Timestamp)
+		v[tcp.EchoedTimestamp] = int64(segment.Echo)
+	}
 	if payload > 0 {
 		if step.Offset > e.next {
 			e.outOfOrder++

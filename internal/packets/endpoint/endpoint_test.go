@@ -138,6 +138,67 @@ func TestReleasesShowInAFastNetwork(t *testing.T) {
 	}
 }
 
+// A window that closes and stays closed shows a program that does not read: at the sender, whose
+// last segment fills the window, and at the receiver, which answers probes.
+func TestAWindowThatStaysClosed(t *testing.T) {
+	for _, host := range []string{"192.0.2.9", "192.0.2.1"} {
+		turn := 0
+		source := fastPath(host, func(data func(int64, int), ack func(int64, uint16)) {
+			switch turn++; {
+			case turn < 40:
+				data(0, 10_000)
+				ack(100, 20_000)
+			case turn == 40:
+				data(0, 10_000)
+				data(10, 9_500)
+				ack(100, 500)
+				data(200, 500)
+				ack(300, 0)
+			case turn%20 == 0:
+				data(0, 0) // a probe
+				ack(100, 0)
+			}
+		})
+		engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
+		s := &Series{Sink: engine}
+		if _, err := conn.Run(t.Context(), source, conn.Options{Observer: s, Done: s.Done}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range engine.Report().Connections {
+			if c.Limit != diagnose.ReceivingApplication {
+				t.Errorf("with %s: %s at the end that %s: %+v", host, c.Limit, c.Direction, c.Evidence)
+			}
+		}
+	}
+}
+
+// A capture that begins in the middle of a connection does not take its sequence numbers for bytes.
+func TestBytesOfACaptureThatBeginsLate(t *testing.T) {
+	client := netip.MustParseAddrPort("192.0.2.1:40000")
+	server := netip.MustParseAddrPort("192.0.2.9:80")
+	source := &capture.Source{}
+	for i := range uint32(20) {
+		now := int64(1e18) + int64(i)*20e6
+		seq := 3_000_000_000 + 1000*i
+		data := capture.TCP{From: client, To: server, Flags: decode.ACK, Seq: seq, Ack: 1_500_000_000, Payload: 1000}
+		ack := capture.TCP{From: server, To: client, Flags: decode.ACK, Seq: 1_500_000_000, Ack: seq + 1000}
+		source.Add(now, data.IP())
+		source.Add(now+1e6, ack.IP())
+	}
+	sink := &checked{
+		t: t, flows: map[tcp.FlowID]*tcp.Flow{}, last: map[tcp.FlowID]tcp.Sample{}, events: map[tcp.EventKind]int{},
+	}
+	s := &Series{Sink: sink}
+	if _, err := conn.Run(t.Context(), source, conn.Options{Observer: s, Done: s.Done}); err != nil {
+		t.Fatal(err)
+	}
+	for id, row := range sink.last {
+		if acked, received := row.Values[tcp.AckedBytes], row.Values[tcp.ReceivedBytes]; acked+received > 20_000 {
+			t.Errorf("flow %d: %d bytes acknowledged, %d received", id, acked, received)
+		}
+	}
+}
+
 // queued is a capture between the ends of a download. The queue stands before the capture: with it
 // the sender's answer to an ACK takes up to 40 ms, and the receiver's to data takes 5 ms.
 func queued(timestamps bool) *capture.Source {
@@ -222,7 +283,10 @@ func queued(timestamps bool) *capture.Source {
 func TestTimestampsShowAQueueBeforeTheCapture(t *testing.T) {
 	for timestamps, want := range map[bool]diagnose.Limit{true: diagnose.Capacity, false: diagnose.SenderHost} {
 		engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
-		s := &Series{Sink: engine}
+		sink := &checked{
+			t: t, flows: map[tcp.FlowID]*tcp.Flow{}, last: map[tcp.FlowID]tcp.Sample{}, events: map[tcp.EventKind]int{},
+		}
+		s := &Series{Sink: tcp.Tee{sink, engine}}
 		done := func(c *conn.Connection) error {
 			if c.ClientSideUs != 5000 || timestamps && c.ServerSideUs < 15_000 || !timestamps && c.ServerSideUs != 10_000 {
 				t.Errorf("with timestamps %t: %g us to the client, %g us to the server", timestamps, c.ClientSideUs,
@@ -238,6 +302,12 @@ func TestTimestampsShowAQueueBeforeTheCapture(t *testing.T) {
 		report.Without(func(c *diagnose.Connection) bool { return s.Other[c.ID] })
 		if len(report.Connections) != 1 || report.Connections[0].Limit != want {
 			t.Errorf("with timestamps %t, want %s: %+v", timestamps, want, report.Connections)
+		}
+		for _, row := range sink.last {
+			if v := &row.Values; (v[tcp.PeerTimestamp] > 0) != timestamps || (v[tcp.EchoedTimestamp] > 0) != timestamps {
+				t.Errorf("with timestamps %t a sample has %d and %d", timestamps, v[tcp.PeerTimestamp],
+					v[tcp.EchoedTimestamp])
+			}
 		}
 	}
 }
