@@ -76,7 +76,11 @@ func (p *phase) next(l Limit) string {
 			"exchanges in a row fit into a second, and twice as many with two at a time.", milliseconds(p.rttUs),
 			1/p.rtt())
 	case Nagle:
-		turn := p.seconds() / math.Max(1, float64(p.turns))
+		if p.turns < 2 { // polls see none
+			return fmt.Sprintf("Write each message at once or set TCP_NODELAY: an exchange takes about the RTT of %s then.",
+				milliseconds(p.baseUs))
+		}
+		turn := p.seconds() / float64(p.turns)
 		return fmt.Sprintf("Write each message at once or set TCP_NODELAY: an exchange takes %s now, and about "+
 			"the RTT of %s then.", milliseconds(turn*1e6), milliseconds(p.baseUs))
 	case ReceivingApplication:

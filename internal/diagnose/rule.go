@@ -82,6 +82,7 @@ const (
 	silentShare  = 0.12 // of the time spent waiting for retransmission timers
 	stalledShare = 0.08 // of the time in pauses of the path
 	windowShare  = 0.5  // of the active time with a full receive window
+	burstShare   = 0.35 // of it behind a slow reader: between its reads the path carries what fits
 	bufferShare  = 0.4  // of the active time with a full send buffer
 	fullShare    = 0.13 // of samples with a full send buffer: below, the program fills it by chance
 	partialShare = 0.2  // of the active time with a part of a segment waiting
@@ -145,13 +146,15 @@ func pauses(p *phase) *match {
 
 func receiveLimit(p *phase) *match {
 	share := math.Max(p.share[condReceive], p.rwnd)
-	if share < windowShare*p.active() || p.mostlyIdle() {
-		return nil
-	}
 	limit := ReceiveWindow
+	least := windowShare
 	full := p.window.mean() / math.Max(1, float64(p.window.greatest))
 	if full < readerWindow || p.zeroWindows > 0 && full < steadyWindow {
 		limit = ReceivingApplication
+		least = burstShare
+	}
+	if share < least*p.active() || p.mostlyIdle() {
+		return nil
 	}
 	m := verdict(limit, share > 0.8*p.active() && (full > steadyWindow || full < 0.7)).
 		because("rwnd_limited_us", "the peer's window was full for %s of the time", units.Percent(share)).
@@ -406,7 +409,7 @@ func (p *phase) fills() bool {
 
 // bursts reports whether losses come several at once, as a queue that overflows makes them. Polls
 // miss reductions.
-func (p *phase) bursts() bool { return p.flow.source == PerAck && p.lostAtOnce() >= manyLost }
+func (p *phase) bursts() bool { return p.flow.source != Polled && p.lostAtOnce() >= manyLost }
 
 // shallow reports whether a queue overflows that is too short for the RTT to show it.
 func (p *phase) shallow(rank float64) bool {
@@ -451,6 +454,8 @@ func noQueue(p *phase) *match {
 		return nil
 	case p.flow.cc == "bbr":
 		return bbr(p)
+	case p.flow.source == Captured && p.bursts():
+		return overflows(p)
 	case p.shallow(rank):
 		return flat(verdict(ShallowQueue, p.cuts > leastCuts && rank > shallowRank).
 			because("rtt_us", "at its %d reductions the RTT was higher than at %s of the other times", p.reductions,
@@ -460,10 +465,33 @@ func noQueue(p *phase) *match {
 	}
 	agree := p.timeouts == 0 && p.cuts > leastCuts && rank < 0.65 && p.cutSpread() > 2*evenCuts &&
 		p.lostAtOnce() < fewLost
-	return flat(verdict(RandomLoss, agree).
-		because("cwnd_packets", "the window varied by %s between the reductions", units.Percent(p.cutSpread())).
-		because("retransmits_packets", "%d packets of %d were sent again, and the window was reduced %s", p.retrans,
-			p.deliveredPackets, units.Count(int64(p.reductions), "time")))
+	m := verdict(RandomLoss, agree)
+	if p.cuts > 0 {
+		m.because("cwnd_packets", "the window varied by %s between the reductions", units.Percent(p.cutSpread()))
+	}
+	if p.flow.source == Captured {
+		m.or = []Limit{ShallowQueue}
+	}
+	return flat(m.because("retransmits_packets", "%d packets of %d were sent again, and the window was reduced %s",
+		p.retrans, p.deliveredPackets, units.Count(int64(p.reductions), "time")))
+}
+
+// overflows judges a capture in which packets are lost several at once, though the RTT is low: a
+// queue overflowed, as at the end of a slow start. A capture shows no congestion control, and BBR
+// fills the path without a queue. A rate above that of a loss-based sender shows it.
+func overflows(p *phase) *match {
+	limit := ShallowQueue
+	other := Capacity
+	law := p.lossRate(p.reductions)
+	if p.rateBps() > law {
+		limit, other = other, limit
+	}
+	m := verdict(limit, false).
+		because("retransmits_packets", "%.1f packets were sent again for each of %s of the window: a queue overflowed; "+
+			"a loss-based sender would reach %s, and this one had %s", p.lostAtOnce(),
+			units.Count(int64(p.reductions), "reduction"), rate(law), rate(p.rateBps()))
+	m.or = []Limit{other, SharedCapacity}
+	return m
 }
 
 // waitAtDevice is the part of the packets in queues that stands in this host's, about 0 to 1. The
@@ -502,6 +530,9 @@ func queue(p *phase) *match {
 		m = verdict(Capacity, spread < varyingRate/3 && p.queueUs() < math.Max(75_000, 2*p.baseUs))
 	default:
 		m = verdict(SharedCapacity, false)
+	}
+	if !stamped && p.queueUs() > leastAckQueueUs {
+		m.or = append(m.or, AckBacklog)
 	}
 	if stamped {
 		m.because("peer_timestamp", "data waited %s on its way, acknowledgements %s on their way back",

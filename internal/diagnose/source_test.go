@@ -348,3 +348,91 @@ func TestATransferBehindItsFINIsInSlowStart(t *testing.T) {
 		t.Errorf("the limit is %s: %v", got.Limit, got.Evidence)
 	}
 }
+
+// A program with TCP_CORK answers a request with a segment and a part of one. The part leaves after
+// 200 ms, when nothing is in flight any more.
+func TestACorkHoldsTheEndOfAnAnswer(t *testing.T) {
+	got := whole(t, PerAck, func(s *scene) {
+		s.set(values{
+			tcp.AckedBytes: 0, tcp.SentBytes: 0, tcp.WrittenBytes: 0, tcp.InFlightPackets: 0, tcp.CwndLimited: 0,
+		})
+		for range 20 {
+			// The request comes. The program answers, and one segment leaves.
+			s.grow(values{tcp.ReceivedBytes: 200, tcp.ReadBytes: 200})
+			s.set(values{tcp.SegmentBytes: 200, tcp.SeqBytes: s.row.Values[tcp.ReceivedBytes] - 200})
+			s.run(10*ms, nil)
+			s.set(values{tcp.SegmentBytes: 0})
+			s.grow(values{tcp.SentBytes: segment, tcp.WrittenBytes: segment + 400, tcp.BusyUs: 40_000})
+			s.now += 30 * ms
+			s.set(values{tcp.AckBytes: s.row.Values[tcp.SentBytes], tcp.InFlightPackets: 1})
+			s.run(10*ms, nil)
+			s.grow(values{tcp.AckedBytes: segment, tcp.SentBytes: 400, tcp.BusyUs: 200_000})
+			s.now += 190 * ms
+			s.set(values{tcp.AckBytes: s.row.Values[tcp.SentBytes]})
+			s.run(10*ms, nil)
+			s.grow(values{tcp.AckedBytes: 400})
+			s.set(values{tcp.InFlightPackets: 0})
+		}
+	})
+	if got.Limit != Nagle {
+		t.Errorf("the limit is %s: %v, %v", got.Limit, got.Shares, got.Evidence)
+	}
+}
+
+// Polls see no turns of request and answer: the next step does not count them.
+func TestPolledNagleTellsNoTurns(t *testing.T) {
+	got := whole(t, Polled, func(s *scene) {
+		s.run(5e9, func(int64) {
+			s.grow(values{tcp.SentBytes: 30, tcp.AckedBytes: 30, tcp.BusyUs: 10_000})
+			s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes] + 300, tcp.InFlightPackets: 1, tcp.CwndLimited: 0})
+		})
+	})
+	if got.Limit != Nagle || strings.Contains(got.Next, "now") {
+		t.Errorf("%s: %s", got.Limit, got.Next)
+	}
+}
+
+// A reader that takes much at a time and pauses leaves the window full for a part of the time. In
+// the rest the path carries what fits.
+func TestAReaderThatPauses(t *testing.T) {
+	got := whole(t, PerAck, func(s *scene) {
+		s.run(8e9, func(i int64) {
+			s.sends(2)
+			s.set(values{tcp.RttUs: 55_000, tcp.SendWindowBytes: 200_000})
+			if i%10 >= 6 {
+				s.set(values{tcp.SendWindowBytes: 20 * segment, tcp.InFlightPackets: 19, tcp.CwndLimited: 0})
+				s.grow(values{tcp.RwndLimitedUs: 10_000})
+				return
+			}
+			s.set(values{tcp.InFlightPackets: 20, tcp.CwndLimited: 1})
+			if i == 0 {
+				s.set(values{tcp.RttUs: 40_000})
+			}
+		})
+	})
+	if got.Limit != ReceivingApplication || got.Certainty != Likely {
+		t.Errorf("the limit is %s (%s): %v, %v", got.Limit, got.Certainty, got.Shares, got.Evidence)
+	}
+}
+
+// In a capture, losses of many packets at once show a queue that overflowed. BBR then has the rate
+// of the path, and a loss-based sender that of the losses.
+func TestCapturedQueueThatOverflows(t *testing.T) {
+	for want, segments := range map[Limit]int64{Capacity: 25, ShallowQueue: 10} { // in 10 ms
+		got := whole(t, Captured, func(s *scene) {
+			s.run(10e9, func(i int64) {
+				s.sends(segments)
+				cwnd := 20 + i*7919%61
+				s.set(values{tcp.RttUs: 40_000 + i*7919%1000, tcp.CwndPackets: cwnd, tcp.InFlightPackets: cwnd})
+				cuts := i%250 == 249
+				if cuts {
+					s.grow(values{tcp.RetransmitsPackets: 30})
+				}
+				s.recover(cuts)
+			})
+		})
+		if got.Limit != want || len(got.Or) == 0 {
+			t.Errorf("the limit is %s, want %s: %v, or %v", got.Limit, want, got.Evidence, got.Or)
+		}
+	}
+}

@@ -38,6 +38,9 @@ func TestTimestampsSplitTheDelay(t *testing.T) {
 			if got.Limit != c.want {
 				t.Errorf("the limit is %s, want %s: %v", got.Limit, c.want, got.Evidence)
 			}
+			if got.Limit == NetworkQueue && c.tickHz != 1000 && !slices.Contains(got.Or, AckBacklog) {
+				t.Errorf("without delays of both ways, acknowledgements may wait: or %v", got.Or)
+			}
 			told := slices.ContainsFunc(got.Evidence, func(e Evidence) bool { return e.Field == "peer_timestamp" })
 			if told != (c.tickHz == 1000) {
 				t.Errorf("evidence %v", got.Evidence)
