@@ -42,7 +42,7 @@ func (f *fairnessFlags) judgeRecording(ctx context.Context, t *terminal.Terminal
 		return err
 	}
 	defer r.Close()
-	s := summary.New(summary.Options{Unseen: unseen(r.Metadata().Source)})
+	s := summary.New(summary.Options{BytesOnly: true})
 	if err := r.scan(ctx, "summing up", trace.ScanOptions{Fields: summary.Fields()}, s); err != nil {
 		return err
 	}

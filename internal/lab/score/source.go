@@ -14,10 +14,10 @@ import (
 )
 
 // keys name the sums of the rates of a recording.
-var keys = map[string]func(*summary.Flow) string{
-	"flow":    func(fl *summary.Flow) string { return fmt.Sprintf("%d %s", fl.ID, tcp.Endpoint(fl.Remote)) },
-	"process": func(fl *summary.Flow) string { return fmt.Sprintf("%s/%d", cmp.Or(fl.Comm, "?"), fl.PID) },
-	"peer":    func(fl *summary.Flow) string { return fl.Remote.Addr().Unmap().String() },
+var keys = map[string]func(*tcp.Flow) string{
+	"flow":    func(fl *tcp.Flow) string { return fmt.Sprintf("%d %s", fl.ID, tcp.Endpoint(fl.Remote)) },
+	"process": func(fl *tcp.Flow) string { return fmt.Sprintf("%s/%d", cmp.Or(fl.Comm, "?"), fl.PID) },
+	"peer":    func(fl *tcp.Flow) string { return fl.Remote.Addr().Unmap().String() },
 }
 
 // CheckRecordingKey refuses a sum that a recording does not have. Empty means flow.
@@ -39,12 +39,11 @@ func CheckResultKey(by string) error {
 // Recording judges the flows, processes or peers of a recording. It leaves out rates below least,
 // in Mbit/s, and returns how many of how many.
 func (o *Options) Recording(s *summary.Summary, by string, least float64) (one Score, out, of int, err error) {
-	activeS := s.Totals().Totals.ActiveS
-	if activeS == 0 {
+	one.Of = cmp.Or(by, "flow")
+	names, rates := s.Rates(keys[one.Of])
+	if len(rates) == 0 {
 		return one, 0, 0, errors.New("no flow sent for long enough to have a rate")
 	}
-	one.Of = cmp.Or(by, "flow")
-	names, rates := s.List(nil, nil).Rates(activeS, keys[one.Of])
 	for i, rate := range rates {
 		if rate >= least {
 			one.Names = append(one.Names, names[i])

@@ -225,8 +225,9 @@ func (f *flow) startNs() int64 {
 	return min(f.FirstNs, f.firstSampleNs)
 }
 
-// sample takes a sample. It returns the bytes moved and the time since which they moved.
-func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
+// sample takes a sample, or only its bytes. It returns the bytes moved and the time since which they
+// moved.
+func (f *flow) sample(r *row, bytesOnly bool) (ackedBytes, receivedBytes, sinceNs int64) {
 	f.samples++
 	if f.samples == 1 {
 		f.firstSampleNs = r.timeNs
@@ -241,6 +242,9 @@ func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 
 	ackedBytes = f.acked.move(r.acked, f.Inherited)
 	receivedBytes = f.received.move(r.received, f.Inherited)
+	if bytesOnly {
+		return ackedBytes, receivedBytes, sinceNs
+	}
 	f.measure(&measured{
 		sinceNs: sinceNs, timeNs: r.timeNs, acked: ackedBytes, received: receivedBytes,
 		rtt: r.rtt, srtt: r.srtt, cwnd: r.cwnd, inFlight: r.inFlight,

@@ -15,12 +15,15 @@ type Options struct {
 	Unseen []tcp.EventKind
 	// Drops reports whether the drops of this host were recorded.
 	Drops bool
+	// BytesOnly keeps nothing of the samples but their bytes: for Rates.
+	BytesOnly bool
 }
 
 // Summary is a tcp.Sink.
 type Summary struct {
 	unseen [256]bool // index: event kind
 	drops  bool
+	bytes  bool // only bytes are kept
 	// dense holds flows by ID. IDs come from a file, so very large ones go into sparse.
 	dense  []*flow
 	sparse map[tcp.FlowID]*flow
@@ -47,6 +50,7 @@ func New(o Options) *Summary {
 	s.up = stats.NewPeakRate(totalRateBins)
 	s.down = stats.NewPeakRate(totalRateBins)
 	s.drops = o.Drops
+	s.bytes = o.BytesOnly
 	for _, k := range o.Unseen {
 		s.unseen[k] = true
 	}
@@ -120,7 +124,7 @@ func (s *Summary) Samples(b *tcp.Batch) error {
 			last = id
 		}
 		c.read(i, &row)
-		up, down, since := f.sample(&row)
+		up, down, since := f.sample(&row, s.bytes)
 		s.up.Spread(since, row.timeNs, up)
 		s.down.Spread(since, row.timeNs, down)
 	}

@@ -8,10 +8,9 @@ import (
 // totals adds up flows.
 type totals struct {
 	Totals
-	all, senders         windows
-	counts               counts
-	started              bool
-	activeFrom, activeTo int64
+	all, senders windows
+	counts       counts
+	started      bool
 }
 
 // windows are the round-trip times, windows and congestion states of flows.
@@ -54,11 +53,6 @@ func (t *totals) add(f *flow, m *measures, line *Flow) {
 	t.Events += line.Events
 	if f.samples == 0 {
 		t.Silent++
-	} else {
-		if from := f.startNs(); t.activeFrom == 0 || from < t.activeFrom {
-			t.activeFrom = from
-		}
-		t.activeTo = max(t.activeTo, f.lastSampleNs)
 	}
 	addTo(&t.AckedBytes, line.AckedBytes)
 	addTo(&t.ReceivedBytes, line.ReceivedBytes)
@@ -96,7 +90,7 @@ func (t *totals) add(f *flow, m *measures, line *Flow) {
 
 func (t *totals) report(s *Summary) Totals {
 	t.DurationS = seconds(t.EndNs - t.StartNs)
-	t.ActiveS = max(0, seconds(t.activeTo-t.activeFrom))
+	t.ActiveS = s.activeS()
 	t.setRates(s.up.Bps(), s.down.Bps())
 	// A receiver and an idle control connection have windows, too, but they say nothing about the
 	// transfer.
