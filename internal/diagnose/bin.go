@@ -45,7 +45,9 @@ type bin struct {
 	// unaskedNs is the idle time that ended with an acknowledgement of own data: until then the
 	// program had sent nothing.
 	unaskedNs int64
-	// shutNs is the time for which the own window was full, in captures.
+	// listens reports whether the connection had mainly received until then.
+	listens bool
+	// shutNs is the time for which the own window was full.
 	shutNs int64
 	// gapNs is the time in which data came behind a gap.
 	gapNs int64
@@ -147,6 +149,7 @@ func (b *bin) merge(o *bin) {
 	b.dataNs += o.dataNs
 	b.unaskedNs += o.unaskedNs
 	b.filledWindows += o.filledWindows
+	b.listens = o.listens
 	b.shutNs += o.shutNs
 	b.gapNs += o.gapNs
 	b.stallNs += o.stallNs

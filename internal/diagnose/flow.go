@@ -215,6 +215,10 @@ func (f *flow) account(b *bin, s *sample) {
 	b.lostPackets += growth(s.lost, last.lost)
 	b.retrans += growth(s.retransmits, last.retransmits)
 	b.outOfOrder += growth(s.outOfOrder, last.outOfOrder)
+	b.listens = f.receivedAll > 4*f.ackedAll
+	if f.shut() {
+		b.shutNs += elapsed
+	}
 	f.data(b, s)
 	f.reduction(b, s)
 	f.levels(b, s)
@@ -366,6 +370,13 @@ func (f *flow) data(b *bin, s *sample) {
 		b.dataNs += min(gap, b.lengthNs())
 	}
 	f.dataAtNs = s.timeNs
+}
+
+// shut reports whether the own window was closed at the last sample, by data that waits to be read.
+func (f *flow) shut() bool {
+	last := &f.last
+	return f.source != Captured && last.mss > 0 && last.receiveWindow >= 0 && last.receiveWindow < last.mss &&
+		difference(last.received, last.consumed) > 2*last.mss
 }
 
 // brings reports whether the sample comes with data: its segment, or what came since the last poll.

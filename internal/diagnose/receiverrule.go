@@ -38,6 +38,11 @@ func reader(p *phase) *match {
 	if p.flow.source == Captured {
 		return capturedReader(p)
 	}
+	if shut := float64(p.shutNs) / float64(p.lengthNs()); shut > shutShare {
+		return verdict(ReceivingApplication, shut > 0.7).
+			because("receive_window_bytes", "the window was closed for %s of the time, and %s waited to be read",
+				units.Percent(shut), bytes(p.receiveQueued.mean()))
+	}
 	queued, waits := p.unread()
 	// A small buffer closes at times though the program reads at once.
 	if queued < 0.5 || waits < readerQueue {
@@ -88,9 +93,10 @@ func noData(p *phase) *match {
 		return nil
 	}
 	if unasked := float64(p.unaskedNs) / float64(p.lengthNs()); unasked > (1-came)/2 {
-		return verdict(Idle, unasked > 0.7).
-			because("unacked_bytes", "for %s of the time nothing was outstanding, until this end's program sent data: "+
-				"it had asked for nothing", units.Percent(unasked))
+		m := verdict(Idle, unasked > 0.7)
+		m.or = []Limit{Application} // which may still work on what came
+		return m.because("unacked_bytes", "for %s of the time nothing was outstanding, until this end's program sent "+
+			"data: it had asked for nothing", units.Percent(unasked))
 	}
 	return verdict(NoData, came < 0.3).
 		because("received_bytes", "for %s of the time no data came within %d round trips", units.Percent(1-came),

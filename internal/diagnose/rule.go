@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"airtide/internal/tcp"
 	"airtide/internal/units"
 )
 
@@ -101,7 +102,7 @@ const (
 	filledWindow = 0.75 // of the window come at once, or in a round trip: above, the window limits
 	roomyWindow  = 0.5  // of the window come in a round trip: below, the window does not limit
 	fewClosed    = 2    // closed windows of a capture in which data seldom comes: above, the reader lags
-	shutShare    = 0.3  // of the time with a closed window of a capture: above, the reader lags
+	shutShare    = 0.3  // of the time with a closed own window: above, the reader lags
 	shrunkWindow = 0.6  // mean advertised window over the greatest: below, the reader lags
 	steadyWindow = 0.9  // mean window over the greatest: above, closed windows do not count
 	fewIdle      = 0.1  // of the time without outstanding data: below, a full send buffer looks alike
@@ -203,6 +204,9 @@ func sendBuffer(p *phase) *match {
 	m := verdict(SendBuffer, share > 0.6*p.active() && float64(p.fullSamples) > 2*fullShare*float64(p.samples))
 	if share == p.sndbuf {
 		m.because("sndbuf_limited_us", "the send buffer was full for %s of the time", units.Percent(share))
+	}
+	if p.flow.last.sendFixed == tcp.Absent && share != p.sndbuf {
+		m.or = []Limit{Application, RoundTrips} // polls do not tell who set the buffer
 	}
 	if p.flow.last.sendFixed == 1 {
 		m.because("send_buffer_fixed", "the program has set the buffer (SO_SNDBUF): the kernel does not grow it")

@@ -138,7 +138,8 @@ func TestWhoPausesADownload(t *testing.T) {
 			}
 			s.receives(200*ms, nil)
 		})
-		if got.Direction != "receives" || got.Limit != want {
+		works := slices.Contains(got.Or, Application) // on what came
+		if got.Direction != "receives" || got.Limit != want || works != asks {
 			t.Errorf("it %s, the limit is %s, want %s: %v", got.Direction, got.Limit, want, got.Evidence)
 		}
 	}
@@ -433,6 +434,55 @@ func TestCapturedQueueThatOverflows(t *testing.T) {
 		})
 		if got.Limit != want || len(got.Or) == 0 {
 			t.Errorf("the limit is %s, want %s: %v, or %v", got.Limit, want, got.Evidence, got.Or)
+		}
+	}
+}
+
+// A reader that stops leaves its window closed. Only answers to probes go out, and no data comes.
+func TestAReaderThatStops(t *testing.T) {
+	got := whole(t, PerAck, func(s *scene) {
+		s.receives(2e9, nil)
+		s.set(values{tcp.ReceiveWindowBytes: 0, tcp.SegmentBytes: 0})
+		s.grow(values{tcp.ReceivedBytes: 100_000})
+		for range 8 {
+			s.run(10*ms, nil)
+			s.now += 490 * ms
+		}
+	})
+	if got.Limit != ReceivingApplication {
+		t.Errorf("the limit is %s: %v, %v", got.Limit, got.Shares, got.Evidence)
+	}
+}
+
+// A receiver stays one while nothing comes, though polls then show no data in either direction.
+func TestASilentReceiver(t *testing.T) {
+	got := whole(t, Polled, func(s *scene) {
+		s.set(values{
+			tcp.SentBytes: 0, tcp.WrittenBytes: 0, tcp.InFlightPackets: 0, tcp.CwndLimited: 0,
+			tcp.ReceiverRttUs: 40_000, tcp.SegmentBytes: tcp.Absent, tcp.SeqBytes: tcp.Absent,
+		})
+		for i := range 60 {
+			s.now += 90 * ms
+			s.run(10*ms, nil)
+			if i < 20 {
+				s.grow(values{tcp.ReceivedBytes: 20 * segment, tcp.ReadBytes: 20 * segment})
+			}
+		}
+	})
+	if got.Limit != NoData {
+		t.Errorf("the limit is %s: %v, %v", got.Limit, got.Shares, got.Evidence)
+	}
+}
+
+// Without the field that tells who set the send buffer, one that holds an answer looks full.
+func TestABufferOfUnknownOwner(t *testing.T) {
+	for fixed, want := range map[int64]int{tcp.Absent: 2, 1: 0} {
+		got := whole(t, Polled, func(s *scene) {
+			s.set(values{tcp.SendBufferFixed: fixed})
+			s.fillsBuffer(5e9, 0)
+		})
+		if got.Limit != SendBuffer || len(got.Or) != want {
+			t.Errorf("the limit is %s, or %v", got.Limit, got.Or)
 		}
 	}
 }
