@@ -215,7 +215,7 @@ func (f *flow) account(b *bin, s *sample) {
 	b.lostPackets += growth(s.lost, last.lost)
 	b.retrans += growth(s.retransmits, last.retransmits)
 	b.outOfOrder += growth(s.outOfOrder, last.outOfOrder)
-	b.listens = f.receivedAll > 4*f.ackedAll
+	b.listens = f.source == Polled && f.receivedAll > 4*f.ackedAll
 	if f.shut() {
 		b.shutNs += elapsed
 	}

@@ -18,12 +18,17 @@ func capturedReader(p *phase) *match {
 			because("local_zero_window", "the window was full %s, for %s of the time",
 				units.Count(int64(p.ownZeroWindows), "time"), units.Percent(shut))
 	}
-	if window >= shrunkWindow*greatest || p.perRoundTrip() < window/2 && p.ownZeroWindows == 0 {
+	need := p.perRoundTrip()
+	if window >= shrunkWindow*greatest || need < window/2 && p.ownZeroWindows == 0 || need < hugeWindow*window {
 		return nil
 	}
-	return verdict(ReceivingApplication, false).
+	m := verdict(ReceivingApplication, false).
 		because("receive_window_bytes", "the window was %s on average and %s at most", bytes(window),
 			bytes(greatest))
+	if p.ownZeroWindows == 0 {
+		m.or = []Limit{ReceiveWindow} // which the program or the kernel may have bounded meanwhile
+	}
+	return m
 }
 
 // unread is the part of the samples in which data waited to be read, and the part of the window

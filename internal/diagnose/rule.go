@@ -103,6 +103,7 @@ const (
 	roomyWindow  = 0.5  // of the window come in a round trip: below, the window does not limit
 	fewClosed    = 2    // closed windows of a capture in which data seldom comes: above, the reader lags
 	shutShare    = 0.3  // of the time with a closed own window: above, the reader lags
+	hugeWindow   = 0.05 // of the window come in a round trip: below, it has room though it closed at times
 	shrunkWindow = 0.6  // mean advertised window over the greatest: below, the reader lags
 	steadyWindow = 0.9  // mean window over the greatest: above, closed windows do not count
 	fewIdle      = 0.1  // of the time without outstanding data: below, a full send buffer looks alike
@@ -161,6 +162,9 @@ func receiveLimit(p *phase) *match {
 		because("rwnd_limited_us", "the peer's window was full for %s of the time", units.Percent(share)).
 		because("send_window_bytes", "the window was %s on average and %s at most", bytes(p.window.mean()),
 			bytes(float64(p.window.greatest)))
+	if limit == ReceivingApplication && p.zeroWindows == 0 {
+		m.or = []Limit{ReceiveWindow} // which the other end may have bounded meanwhile
+	}
 	if p.zeroWindows > 0 {
 		m.because("zero_window", "it closed %s", units.Count(int64(p.zeroWindows), "time"))
 	}
@@ -491,8 +495,8 @@ func overflows(p *phase) *match {
 		limit, other = other, limit
 	}
 	m := verdict(limit, false).
-		because("retransmits_packets", "%.1f packets were sent again for each of %s of the window: a queue overflowed; "+
-			"a loss-based sender would reach %s, and this one had %s", p.lostAtOnce(),
+		because("retransmits_packets", "%.1f packets were sent again for each of %s of the window: a queue "+
+			"overflowed; a loss-based sender would reach %s, and this one had %s", p.lostAtOnce(),
 			units.Count(int64(p.reductions), "reduction"), rate(law), rate(p.rateBps()))
 	m.or = []Limit{other, SharedCapacity}
 	return m

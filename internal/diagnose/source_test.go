@@ -385,7 +385,8 @@ func TestPolledNagleTellsNoTurns(t *testing.T) {
 	got := whole(t, Polled, func(s *scene) {
 		s.run(5e9, func(int64) {
 			s.grow(values{tcp.SentBytes: 30, tcp.AckedBytes: 30, tcp.BusyUs: 10_000})
-			s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes] + 300, tcp.InFlightPackets: 1, tcp.CwndLimited: 0})
+			s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes] + 300})
+			s.set(values{tcp.InFlightPackets: 1, tcp.CwndLimited: 0})
 		})
 	})
 	if got.Limit != Nagle || strings.Contains(got.Next, "now") {
@@ -484,5 +485,38 @@ func TestABufferOfUnknownOwner(t *testing.T) {
 		if got.Limit != SendBuffer || len(got.Or) != want {
 			t.Errorf("the limit is %s, or %v", got.Limit, got.Or)
 		}
+	}
+}
+
+// A captured reader that stops for a moment, behind a window that then has room for many round
+// trips, does not limit. A window that shrinks without closing may be bounded, too.
+func TestCapturedWindowsThatShrink(t *testing.T) {
+	for window, want := range map[int64]Limit{2_000_000: SenderOrNetwork, 14_000: ReceivingApplication} {
+		for closes, or := range map[bool]bool{true: false, false: true} {
+			got := whole(t, Captured, func(s *scene) {
+				s.receives(300*ms, func(int64) { s.set(values{tcp.ReceiveWindowBytes: 5 * window}) })
+				if closes {
+					s.event(tcp.Event{Kind: tcp.EventLocalZeroWindow, Value: 20_000})
+				}
+				s.receives(5e9, func(int64) { s.set(values{tcp.ReceiveWindowBytes: window}) })
+			})
+			if got.Limit != want || want == ReceivingApplication && slices.Contains(got.Or, ReceiveWindow) != or {
+				t.Errorf("window %d, closes %t: the limit is %s, or %v: %v", window, closes, got.Limit, got.Or,
+					got.Evidence)
+			}
+		}
+	}
+	got := whole(t, PerAck, func(s *scene) {
+		s.run(6e9, func(i int64) {
+			s.sends(1)
+			s.grow(values{tcp.RwndLimitedUs: 10_000})
+			s.set(values{tcp.CwndLimited: 0, tcp.SendWindowBytes: 30_000})
+			if i == 0 {
+				s.set(values{tcp.SendWindowBytes: 300_000})
+			}
+		})
+	})
+	if got.Limit != ReceivingApplication || !slices.Contains(got.Or, ReceiveWindow) {
+		t.Errorf("the limit is %s, or %v: %v", got.Limit, got.Or, got.Evidence)
 	}
 }
