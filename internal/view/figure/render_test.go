@@ -3,7 +3,10 @@ package figure
 import (
 	"bytes"
 	"image/png"
+	"strings"
 	"testing"
+
+	"airtide/internal/units"
 )
 
 func TestALargePictureHasFewerPixels(t *testing.T) {
@@ -30,5 +33,26 @@ func TestALargePictureHasFewerPixels(t *testing.T) {
 		if pixels := size.Width * size.Height; pixels < c.least || pixels > c.most {
 			t.Errorf("%g cm at %d dpi: %d pixels, want %d to %d", c.heightCm, c.dpi, pixels, c.least, c.most)
 		}
+	}
+}
+
+// An SVG file is often printed to a terminal, and its names come from other people's files.
+func TestTextsOfAnSVGHaveNoControlCharacters(t *testing.T) {
+	const name = "a\x1b]0;owned\a\u009b31m\u202e\nb"
+	line := Series{Name: name, Kind: Step, Data: []Sample{Point(0, 1), Point(1, 2)}}
+	f := &Figure{
+		Title: name, Note: name, X: Axis{Label: name},
+		Cells: []Cell{{Panels: []Panel{{Left: Axis{Label: name}, Series: []Series{line}}, {Empty: name}}}},
+	}
+	var b bytes.Buffer
+	if err := f.Write(&b, "svg", Options{}); err != nil {
+		t.Fatal(err)
+	}
+	const clean = "a?]0;owned??31m??b"
+	if n := strings.Count(b.String(), clean); n < 4 {
+		t.Errorf("%d texts are %q, want 4 or more", n, clean)
+	}
+	if text := strings.ReplaceAll(b.String(), "\t", " "); units.PrintableText(text, false) != text {
+		t.Error("it has a control character")
 	}
 }
