@@ -33,6 +33,16 @@ type Counters struct {
 	Sojourn queue.Histogram
 }
 
+// BusyNs returns the time in which the medium was busy since the start or the last Restart: frames,
+// their acknowledgements and the times between these, also of collisions. Frames that collide count
+// once.
+func (m *Medium) BusyNs(nowNs int64) int64 {
+	if m.phase == idle {
+		return m.busyNs
+	}
+	return m.busyNs + max(nowNs-m.busyFromNs, 0)
+}
+
 // Station returns the counters of a station's transmissions. They are read-only.
 func (m *Medium) Station(i int) *Counters { return &m.counters[i+1] }
 
@@ -55,6 +65,8 @@ func (m *Medium) Restart(nowNs int64) {
 		c.Backlog.Restart(nowNs)
 	}
 	clear(m.downs)
+	m.busyNs = 0
+	m.busyFromNs = nowNs
 	for i := range m.terminals {
 		m.terminals[i].queue.RestartStatistics(nowNs)
 	}

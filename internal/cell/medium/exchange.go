@@ -44,6 +44,7 @@ func (m *Medium) access(nowNs int64) {
 		m.contention.heard(idleSlots)
 	}
 	m.heardNs = firstNs + ccaNs
+	m.busyFromNs = firstNs
 	m.phase = collided
 	if len(m.onAir) == 1 {
 		m.phase = sending
@@ -333,6 +334,7 @@ func (m *Medium) becomeIdle(nowNs, extraNs int64) {
 // listen has all count slots again.
 func (m *Medium) listen(nowNs, extraNs int64, failed bool) {
 	m.phase = idle
+	m.busyNs += nowNs - m.busyFromNs
 	if len(m.steps) == 0 {
 		m.restartEach(nowNs, extraNs, failed)
 	} else {

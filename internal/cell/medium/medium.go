@@ -62,6 +62,8 @@ type Medium struct {
 	onAir       []int // contenders whose PPDUs are on the air
 	heardNs     int64 // when the others hear the present transmission
 	txopStartNs int64
+	busyFromNs  int64 // when the medium last became busy
+	busyNs      int64 // sum of the busy times before that
 	running     bool
 
 	// dropped and the following fields hold the arguments of postponed callbacks.
@@ -214,6 +216,7 @@ func (m *Medium) Advance(nowNs int64) {
 			}
 			m.onAir = m.onAir[:0]
 			m.heardNs = at + ccaNs
+			m.busyFromNs = at
 			m.beacons.failed = false
 			m.beacon(at)
 		case beaconed:
