@@ -32,8 +32,8 @@ The rate that this terminal reaches alone decides its share of the airtime. Set 
 Otherwise it follows from the PHY rate that nl80211 reports; without Wi-Fi it is measured.
 
 --phy-file names a file in which another program keeps the PHY rate if nl80211 does not report it;
-it is read twice a second. Write a new file and rename it. A rate of 0 means none; "bssid" and
-"frequency_mhz" may be added:
+it is read twice a second. Write a new file and rename it. A rate of 0 means none; "bssid",
+"frequency_mhz" and "busy", the busy part of the channel's last second, may be added:
 
   ` + radio.FileExample + `
 

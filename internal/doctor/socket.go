@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/kernel/nl80211"
+	"airtide/internal/tcp"
 )
 
 // Socket options that golang.org/x/sys/unix does not name yet (include/uapi/linux/tcp.h).
@@ -74,7 +75,7 @@ var socketChecks = []check{
 	},
 }
 
-// probeNL80211 lists the Wi-Fi interfaces.
+// probeNL80211 lists the Wi-Fi interfaces, and those whose driver tells the channel's busy time.
 func probeNL80211(*machine) finding {
 	client, err := nl80211.Open()
 	if errors.Is(err, nl80211.ErrMissing) {
@@ -93,7 +94,11 @@ func probeNL80211(*machine) finding {
 	}
 	var names []string
 	for _, i := range all {
-		names = append(names, i.Name)
+		name := i.Name
+		if survey, known, err := client.Channel(&i); err == nil && known && survey.Values[tcp.RadioBusyMs] != tcp.Absent {
+			name += " (tells how busy its channel is)"
+		}
+		names = append(names, name)
 	}
 	return ok("", names...)
 }

@@ -377,7 +377,7 @@ func (a *agent) sendLeaving() {
 // updateRadio applies the state of the radio. moved means that the terminal has changed its access
 // point. Between two access points, the last one counts.
 func (a *agent) updateRadio(s radio.State) (r control.Radio, moved bool) {
-	r = control.Radio{PHYBps: s.PHYBps, StandaloneBps: s.StandaloneBps, SingleFrames: s.SingleFrames}
+	r = control.Radio{PHYBps: s.PHYBps, StandaloneBps: s.StandaloneBps, SingleFrames: s.SingleFrames, Busy: s.Busy}
 	if s.MHz > 0 {
 		a.place.MHz = s.MHz
 	}

@@ -38,6 +38,10 @@ type Status struct {
 	Probe string `json:"probe,omitempty"`
 	// ForeignQueues means that traffic that no agent bounds waits in the access point.
 	ForeignQueues bool `json:"foreign_queues,omitempty"`
+	// ChannelBusy is the part of the last second in which the channel was busy. It is absent unless
+	// the driver or the PHY rate file tells it. ForeignAirtime is the part that no agent reports.
+	ChannelBusy    float64 `json:"channel_busy,omitempty"`
+	ForeignAirtime float64 `json:"foreign_airtime,omitempty"`
 	// Unbound lists the flows of this terminal that could not be bounded.
 	Unbound []UnboundFlow `json:"unbound,omitempty"`
 	// Benefit is the result of the last release probe. It is absent before the first.
@@ -146,6 +150,8 @@ func (s *Status) update(out *control.Outputs, peers []message.Peer, counts [mess
 	s.QueueTargetUs = v.QueueTargetUs
 	s.Correction = v.Correction
 	s.ForeignQueues = v.ForeignQueues
+	s.ChannelBusy = v.Busy
+	s.ForeignAirtime = v.ForeignAirtime
 	if v.Probe != message.NoProbe {
 		s.Probe = v.Probe.String()
 	}

@@ -481,6 +481,9 @@ func (e *Emulated) Alone() float64 {
 	return e.Drain(0).Bits / measure.Seconds()
 }
 
+// Busy is the time so far in which the medium was busy.
+func (e *Emulated) Busy() time.Duration { return time.Duration(e.medium.BusyNs(int64(e.now))) }
+
 // ReportAirtime is the airtime of marked reports so far, with collisions and without
 // acknowledgements.
 func (e *Emulated) ReportAirtime() time.Duration {

@@ -24,6 +24,8 @@ type Scenario struct {
 	APQueue int
 	// ReportLoss is the part of the reports that a terminal does not hear.
 	ReportLoss float64
+	// Survey: radios tell how busy the channel is, once a second.
+	Survey bool
 	// SingleFrames says that no radio has A-MPDUs.
 	SingleFrames bool
 	// Aggregation limits A-MPDUs; the zero value is without limit.
@@ -56,6 +58,26 @@ type ScenarioFlow struct {
 	Download bool
 	// DemandBps limits the flow, in bit/s of payload; 0 is unlimited.
 	DemandBps float64
+}
+
+// survey is a radio's view of the channel, once a second as an agent asks nl80211.
+type survey struct {
+	at, busy time.Duration // when it was last asked, and the busy time until then
+	last     float64
+}
+
+// part returns the part of the time between the last two questions in which the channel was busy; 0
+// before the second one.
+func (s *survey) part(now, busy time.Duration) float64 {
+	if now-s.at < time.Second {
+		return s.last
+	}
+	if s.at > 0 {
+		s.last = min((busy-s.busy).Seconds()/(now-s.at).Seconds(), 1)
+	}
+	s.at = now
+	s.busy = busy
+	return s.last
 }
 
 // Result is the result of a scenario. Slices are in order of the stations.
@@ -138,12 +160,17 @@ func (s *Scenario) NewCell(agents bool) (*Cell, error) {
 			return standalone[at]
 		}
 		t.Standalone = standalone[0]
+		var survey survey
 		t.Radio = func(now time.Duration) control.Radio {
-			if station.Measured {
-				return control.Radio{SingleFrames: single}
+			r := control.Radio{SingleFrames: single}
+			if emulated, ok := c.Air.(*Emulated); ok && s.Survey {
+				r.Busy = survey.part(now, emulated.Busy())
 			}
-			rate := t.StandaloneAt(now)
-			return control.Radio{PHYBps: rate, StandaloneBps: rate, SingleFrames: single}
+			if !station.Measured {
+				r.StandaloneBps = t.StandaloneAt(now)
+				r.PHYBps = r.StandaloneBps
+			}
+			return r
 		}
 		flows := station.Flows
 		if len(flows) == 0 {

@@ -75,6 +75,9 @@ func (c *Core) FirstReport(r Radio) message.Report {
 func (c *Core) updateRadio(r Radio) {
 	c.radio = r
 	c.radio.SingleFrames = r.SingleFrames || c.config.SingleFrames
+	if c.config.Options.off(ForeignAirtime) {
+		c.radio.Busy = 0
+	}
 }
 
 // Step computes the outputs of one step. now is a monotonic time. Call it every 50 to 500 ms, and
@@ -160,6 +163,7 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 		c.shares.NewSender()
 	}
 	c.shares.SetForeign(c.baseRTT.foreign())
+	c.shares.SetBusy(c.radio.Busy)
 	c.benefit.trackForeign(now, &c.baseRTT)
 	base, mean := c.flows.RTTs()
 	c.probe.baseRTT = base
@@ -190,8 +194,9 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 func (c *Core) concludeRTTProbe(now time.Duration, in Inputs) {
 	foreignBefore := c.baseRTT.foreignHere()
 	own := c.probeQueue(in.Peers)
-	if in.UnboundFlows > 0 {
-		own = math.MaxInt64 / 2 // any queue may be that of an own flow
+	if in.UnboundFlows > 0 || c.radio.Busy > 0 {
+		// Any queue may be that of an own flow, or busy time tells of foreign traffic.
+		own = math.MaxInt64 / 2
 	}
 	longer := c.baseRTT.conclude(&c.flows, own)
 	if longer {
@@ -462,6 +467,8 @@ func (c *Core) measuresStandalone() bool {
 // view copies measurements to the status before the step decides.
 func (c *Core) view(v *View) {
 	v.ForeignQueues = c.baseRTT.foreign()
+	v.Busy = c.radio.Busy
+	v.ForeignAirtime = max(c.shares.air.part, 0)
 	v.Probe = c.probe.active.Kind
 	if e := c.benefit.last; e != nil {
 		effect := *e

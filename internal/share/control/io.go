@@ -56,6 +56,8 @@ type Radio struct {
 	PHYBps        float64 `json:"phy_bps,omitempty"`
 	StandaloneBps float64 `json:"standalone_bps,omitempty"` // goodput of TCP at that rate
 	SingleFrames  bool    `json:"single_frames,omitempty"`
+	// Busy is the part of the last second in which the channel was busy, by anybody's frames.
+	Busy float64 `json:"busy,omitempty"`
 }
 
 // Outputs are the decisions of one step.
@@ -108,5 +110,8 @@ type View struct {
 	Receive       []ReceiveBound    `json:"receive"` // those that bound a flow
 	Probe         message.ProbeKind `json:"probe,omitempty"`
 	ForeignQueues bool              `json:"foreign_queues,omitempty"`
-	Benefit       *Benefit          `json:"benefit,omitempty"`
+	// Busy is the busy part of the time, and ForeignAirtime the part that is of no participant.
+	Busy           float64  `json:"busy,omitempty"`
+	ForeignAirtime float64  `json:"foreign_airtime,omitempty"`
+	Benefit        *Benefit `json:"benefit,omitempty"`
 }

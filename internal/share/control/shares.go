@@ -135,6 +135,8 @@ type ShareController struct {
 	suspectFor        time.Duration // time for which the path has been suspected
 	suspectStandalone float64       // the sum of standalone rates when the suspicion began
 	foreign           bool          // foreign queues stand
+	busy              float64       // busy part of the time; 0: it is not known
+	air               foreignAir
 }
 
 // LongestStep is the greatest time between two steps that counts.
@@ -170,6 +172,9 @@ func (c *ShareController) NewSender() { c.wire.forget() }
 // SetForeign records whether foreign queues stand. If they do, unused airtime does not mean that
 // the wire limits.
 func (c *ShareController) SetForeign(stand bool) { c.foreign = stand }
+
+// SetBusy sets the part of the time in which the channel is busy; 0: it is not known.
+func (c *ShareController) SetBusy(part float64) { c.busy = part }
 
 // NewShareController returns a controller without history.
 func NewShareController(o Options) *ShareController {
@@ -211,8 +216,11 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 	}
 	startDelay := max(startTime, startRTTs*state.base) + min(state.late, maxReportAge)
 	starts := now-c.idleAt < startDelay && !c.options.off(StartGate)
+	state.busy = c.busy
+	c.air.update(min(now-c.last, LongestStep), c.busy, &state)
+	foreign := c.foreign || c.air.stretches()
 	limits := allocate.Limits{
-		Airtime: state.efficiency(), Wire: c.wire.update(now, state, c.queueThreshold(state, starts), c.foreign),
+		Airtime: state.efficiency(), Wire: c.wire.update(now, state, c.queueThreshold(state, starts), foreign),
 	}
 	if c.options.Alpha == nil {
 		c.alpha = alphaOfIndex(c.options.Index, c.problem)
@@ -225,7 +233,8 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 		return Decision{}, fmt.Errorf("sharing the cell: %w", err)
 	}
 	c.demandCaps.record(all, own, r.Shares)
-	if starts || state.active == 0 || !c.wire.suspected && state.delay <= suspectQueues*state.contentionFloor(c.queue) {
+	short := state.delay <= suspectQueues*state.contentionFloor(c.queue)
+	if starts || state.active == 0 || c.air.stretches() || !c.wire.suspected && short {
 		c.suspectFor = 0
 	} else {
 		if c.suspectFor == 0 || state.measuring > 0 && standaloneChanged(state.standaloneSum, c.suspectStandalone) {
@@ -239,7 +248,7 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 	c.last = now
 	return Decision{
 		Share: r.Shares[own], Total: r.Total, Capacity: limits.Wire, Airtime: state.airtime, Binds: r.Binds,
-		QueueTarget: c.queue, Correction: c.correction, Whole: c.whole,
+		QueueTarget: time.Duration(c.air.factor() * float64(c.queue)), Correction: c.correction, Whole: c.whole,
 		PathSuspected: c.suspectFor >= max(suspectTime, state.measuring),
 	}, nil
 }
@@ -412,7 +421,7 @@ func (c *ShareController) correct(
 		return
 	}
 	since := min(now-c.last, LongestStep).Seconds()
-	full := s.delay >= c.queue/2 || s.airtime >= busyAirtime*s.efficiency()
+	full := c.air.stretches() || s.delay >= c.queue/2 || s.airtime >= busyAirtime*s.efficiency()
 	lag := 1.0
 	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 {
 		lag = delivered / shared * shares[own] / t.Rate
@@ -425,14 +434,16 @@ func (c *ShareController) correct(
 	if all[own].delay() > c.queue*5/4 {
 		least = minCorrection
 	}
-	c.correction = min(max(c.correction, least), maxCorrection)
+	// A longer queue target leaves the limits of windows as they are.
+	stretch := c.air.factor()
+	c.correction = min(max(c.correction, least/stretch), max(maxCorrection/stretch, 1))
 }
 
 // pullToOne moves the correction towards 1 if it is above and queues are longer than their target,
 // or if it is below, queues are shorter, and the terminal lags behind its share. Without it all
 // terminals could drift together. A terminal that is ahead of its share keeps a correction below 1.
 func (c *ShareController) pullToOne(since float64, s cellState, lags bool) {
-	long, short := s.delay > c.queue*5/4, s.delay < c.queue*3/4 && s.active > 0
+	long, short := s.delay > c.queue*5/4, (s.delay < c.queue*3/4 || c.air.stretches()) && s.active > 0
 	if long && c.correction > 1 || short && c.correction < 1 && lags {
 		c.correction *= math.Pow(c.correction, -since/pullTime)
 	}

@@ -22,6 +22,7 @@ type cellState struct {
 	// measuring is the time in which all terminals measure their standalone rates again; 0 if none
 	// is measured.
 	measuring time.Duration
+	busy      float64 // busy part of the time; 0: it is not known
 }
 
 // Terminals that measure their standalone rates measure them again if all get less than their
@@ -190,6 +191,11 @@ func (s *cellState) queued(threshold time.Duration) bool {
 	return s.active > 0 && s.delay >= threshold && s.ownDelay >= threshold
 }
 
+// free reports whether airtime is free: the rates need little of it, and the channel is not busy.
+func (s *cellState) free() bool {
+	return s.airtime < spareAirtime*s.efficiency() && s.busy < busyChannel
+}
+
 // update takes the state of a step and returns the capacity in bit/s, or Unlimited if the wire is
 // not known to limit. A delay from queueThreshold on means queues. If foreign queues stand, foreign
 // traffic uses the rest of the airtime, and no wire is suspected.
@@ -206,7 +212,7 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 	w.activeBefore = s.active
 	if foreign {
 		w.forget()
-	} else if !s.queued(queueThreshold) || s.airtime >= spareAirtime*s.efficiency() {
+	} else if !s.queued(queueThreshold) || !s.free() {
 		w.suspected = false
 	} else if !w.suspected {
 		w.suspected = true

@@ -11,6 +11,7 @@ type wireRun struct {
 	wire     wire
 	now      time.Duration
 	capacity float64
+	busy     float64 // busy part of the channel's time
 }
 
 func (r *wireRun) run(total float64, delay, length time.Duration) {
@@ -18,6 +19,7 @@ func (r *wireRun) run(total float64, delay, length time.Duration) {
 		s := cellState{
 			active: 4, total: total, airtime: 0.5, delay: delay, ownDelay: delay,
 			base: 2 * time.Millisecond, standaloneSum: 1e9,
+			busy: r.busy,
 		}
 		r.capacity = r.wire.update(r.now, s, 30*time.Millisecond, false)
 	}

@@ -26,6 +26,8 @@ type RateFile struct {
 	// frequency. Both are optional.
 	BSSID        string `json:"bssid,omitempty"`
 	FrequencyMHz int    `json:"frequency_mhz,omitempty"`
+	// Busy is the part of the last second in which the channel was busy, 0 to 1. It is optional.
+	Busy float64 `json:"busy,omitempty"`
 }
 
 // FileExample is the content of a PHY rate file, for help texts.
@@ -71,8 +73,13 @@ func parse(text []byte) (PHY, error) {
 		return PHY{}, fmt.Errorf("streams is %d: want 1 to 8", t.Streams)
 	case t.FrequencyMHz < 0 || t.FrequencyMHz > 100_000:
 		return PHY{}, fmt.Errorf("frequency_mhz is %d: want that of a channel, such as 5180", t.FrequencyMHz)
+	case !(t.Busy >= 0 && t.Busy <= 1):
+		return PHY{}, fmt.Errorf("busy is %g: want the busy part of the time, 0 to 1", t.Busy)
 	}
-	p := PHY{Bps: t.PHYRateBps, Generation: generation, Streams: max(t.Streams, 1), Place: Place{MHz: t.FrequencyMHz}}
+	p := PHY{
+		Bps: t.PHYRateBps, Generation: generation, Streams: max(t.Streams, 1),
+		Place: Place{MHz: t.FrequencyMHz, Busy: t.Busy},
+	}
 	if t.BSSID != "" {
 		address, err := net.ParseMAC(t.BSSID)
 		if err != nil || len(address) != len(p.BSSID) {

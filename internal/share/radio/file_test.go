@@ -23,6 +23,7 @@ func TestARateIsReadFromAFile(t *testing.T) {
 	}
 	tell(RateFile{
 		PHYRateBps: 866.7e6, Standard: "802.11ac", Streams: 2, BSSID: "02:00:00:00:00:01", FrequencyMHz: 5180,
+		Busy: 0.75,
 	})
 	var notices atomic.Int32
 	r, err := OpenFile(path, func(string) { notices.Add(1) })
@@ -37,7 +38,7 @@ func TestARateIsReadFromAFile(t *testing.T) {
 		})
 	}
 	until(866.7e6)
-	if got := r.State().Place; got != (Place{BSSID{2, 0, 0, 0, 0, 1}, 5180}) {
+	if got := r.State().Place; got != (Place{BSSID{2, 0, 0, 0, 0, 1}, 5180, 0.75}) {
 		t.Errorf("it is at %+v", got)
 	}
 	tell(RateFile{PHYRateBps: 6e6, Standard: "802.11g"})
@@ -82,6 +83,7 @@ func TestAnInvalidRateFileIsRefused(t *testing.T) {
 			`bssid is "access point": want an address`,
 		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "bssid": "00:00:5e:00:53:00:00:01"}`: "bssid is",
 		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "frequency_mhz": -1}`:                "frequency_mhz is -1",
+		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "busy": 1.5}`:                        "busy is 1.5",
 	} {
 		path := filepath.Join(t.TempDir(), "phy.json")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -36,6 +36,8 @@ type PHY struct {
 type Place struct {
 	BSSID BSSID // its access point
 	MHz   int   // frequency of its channel; 0: unknown
+	// Busy is the part of the last second in which the channel was busy; 0: unknown.
+	Busy float64
 }
 
 // BSSID names an access point; the zero value is not known.

@@ -16,6 +16,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"airtide/internal/kernel/nl80211"
+	"airtide/internal/sys/clock"
 )
 
 // ErrNone means that there is no Wi-Fi: the kernel lacks nl80211, or the interface is not a station
@@ -43,6 +44,7 @@ type source interface {
 type station struct {
 	*nl80211.Client
 	device nl80211.Interface
+	busy   busyTime
 }
 
 const (
@@ -79,7 +81,7 @@ func findStation(client *nl80211.Client, name string) (*station, error) {
 			if device.Role != nl80211.RoleStation && device.Role != nl80211.RoleP2PClient {
 				return nil, fmt.Errorf("%w: interface %s is no station but %s", ErrNone, name, device.Role)
 			}
-			return &station{client, device}, nil
+			return &station{Client: client, device: device}, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: interface %s has none", ErrNone, name)
@@ -170,23 +172,25 @@ func (s *station) now() (PHY, error) {
 		return PHY{}, fmt.Errorf("reading the PHY rate of %s: %w", s.device.Name, err)
 	}
 	phy := of(&stations[0])
-	phy.MHz = s.channel()
+	s.updateDevice()
+	phy.MHz = s.device.FrequencyMHz
+	phy.Busy = s.busy.ask(time.Duration(clock.Now()), func() (nl80211.Survey, bool, error) { return s.Channel(&s.device) })
 	return phy, nil
 }
 
-// channel returns the present frequency of the interface in MHz. The station may have changed the
-// band.
-func (s *station) channel() int {
+// updateDevice reads the present frequency of the interface. The station may have changed the band.
+func (s *station) updateDevice() {
+	s.device.FrequencyMHz = 0
 	all, err := s.Interfaces()
 	if err != nil {
-		return 0
+		return
 	}
 	for _, device := range all {
 		if device.Index == s.device.Index {
-			return device.FrequencyMHz
+			s.device = device
+			return
 		}
 	}
-	return 0
 }
 
 // of returns the rate towards the station's access point. With 802.11be the address may be that of

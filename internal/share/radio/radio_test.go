@@ -88,8 +88,8 @@ func (*scripted) Close() error { return nil }
 // TestRatesOfTheLastAccessPointDoNotCount: the first one to another is the rate, and the place is
 // where the terminal is now.
 func TestRatesOfTheLastAccessPointDoNotCount(t *testing.T) {
-	near := PHY{Bps: 866.7e6, Generation: VHT, Streams: 2, Place: Place{BSSID{2, 0, 0, 0, 0, 1}, 5180}}
-	far := PHY{Bps: 65e6, Generation: HT, Streams: 1, Place: Place{BSSID{2, 0, 0, 0, 0, 2}, 2437}}
+	near := PHY{Bps: 866.7e6, Generation: VHT, Streams: 2, Place: Place{BSSID{2, 0, 0, 0, 0, 1}, 5180, 0.5}}
+	far := PHY{Bps: 65e6, Generation: HT, Streams: 1, Place: Place{BSSID{2, 0, 0, 0, 0, 2}, 2437, 0}}
 	r := &Radio{source: &scripted{near, near, near, far}}
 	for range 3 {
 		r.ask()

@@ -47,6 +47,8 @@ func example() share.Status {
 		}},
 		Probe:             "release",
 		ForeignQueues:     true,
+		ChannelBusy:       0.93,
+		ForeignAirtime:    0.4,
 		OtherAccessPoints: 3,
 		Benefit: &share.Benefit{
 			TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, LowestRatio: 0.62,
@@ -272,7 +274,7 @@ func TestFieldNamesOfTheJSONStay(t *testing.T) {
 		"local", "remote", "cwnd_max_packets", "rwnd_max_bytes", "datagrams", "standalone_source", "upload_bps",
 		"download_bps",
 		"probe", "benefit", "total_with_bps", "total_without_bps", "rtt_with_us", "rtt_without_us", "helps",
-		"foreign_queues", "other_access_points", "bound_bps", "phy_bps",
+		"foreign_queues", "channel_busy", "foreign_airtime", "other_access_points", "bound_bps", "phy_bps",
 		"rtt_p95_us", "queued_bytes", "retransmits", "errors_by_code", "lowest_ratio",
 	} {
 		if !bytes.Contains(text, []byte(`"`+name+`":`)) {

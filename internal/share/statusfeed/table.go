@@ -70,6 +70,12 @@ func (r *Report) summary() string {
 	if r.ForeignQueues {
 		b.WriteString("foreign queues: traffic that no agent bounds waits in the access point\n")
 	}
+	if r.ChannelBusy > 0 {
+		fmt.Fprintf(&b, "channel busy %.0f %% of the time, %.0f %% by traffic that no agent reports\n",
+			100*r.ChannelBusy, 100*r.ForeignAirtime)
+	} else {
+		b.WriteString("the busy time of the channel is not known\n")
+	}
 	for _, f := range r.Unbound {
 		fmt.Fprintf(&b, "not bounded: the flow from %s to %s: %s\n", f.Local, f.Remote, f.Reason)
 	}

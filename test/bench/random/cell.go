@@ -49,6 +49,7 @@ func newCell(seed uint64) (*cell, error) {
 	c.down = direction != 0
 	s := &c.scenario
 	s.Seed = seed
+	s.Survey = true
 	s.Band = medium.Band5GHz
 	if rules := off; rules != nil {
 		s.Change = func(config *control.Config) { config.Options.Disable = rules }

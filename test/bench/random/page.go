@@ -69,7 +69,8 @@ func pageOf(outcomes []outcome) string {
 
 %d random cells in virtual time, each once with and once without agents, measured from %d to %d s.
 Agents are the real control and messages; the 802.11 medium has every frame; senders are CUBIC,
-which agents bound. Written by `+"`go run ./test/bench/random`"+`; `+"`-seed N`"+` shows a cell.
+which agents bound. Radios tell how busy the channel is, each second. Written by
+`+"`go run ./test/bench/random`"+`; `+"`-seed N`"+` shows a cell.
 
 Cells have 2 to 12 terminals of 802.11b, g, a, n and ac, PHY rates from 5.5 to 1733 Mbit/s, RTTs
 from 2 to 200 ms, a wire from 50 Mbit/s to unlimited, access point queues of 50 to 1000 packets, 1

@@ -184,3 +184,25 @@ func TestPageOfRealTCP(t *testing.T) {
 		}
 	}
 }
+
+// Beside two terminals without an agent that upload, the participants keep their airtime if radios
+// tell how busy the channel is.
+func TestBusyTimeHelpsBesideTerminalsWithoutAnAgent(t *testing.T) {
+	const seed = 196
+	total := map[bool]float64{}
+	for _, survey := range []bool{false, true} {
+		c, err := newCell(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.scenario.Survey = survey
+		o, err := c.judge()
+		if err != nil {
+			t.Fatal(err)
+		}
+		total[survey] = o.total
+	}
+	if total[true] < 2*total[false] {
+		t.Errorf("seed %d: %.2f of the default's total with the busy time, %.2f without", seed, total[true], total[false])
+	}
+}

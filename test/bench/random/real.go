@@ -44,6 +44,7 @@ func runReal(ctx context.Context, lab *benchlab.Lab, cells int, first uint64) (s
 			failed = append(failed, fmt.Sprintf("seed %d, %s", c.seed, err))
 			continue
 		}
+		c.scenario.Survey = false // agents of the lab do not know it
 		p.virtual, err = c.judge()
 		if err != nil {
 			return "", fmt.Errorf("cell of seed %d: %w", c.seed, err)
