@@ -108,6 +108,11 @@ func (p *phase) next(l Limit) string {
 	case ShallowQueue:
 		return fmt.Sprintf("Let the queue at the bottleneck hold a window: %s at %s and %s; or use BBR.",
 			bytes(p.rateBps()/8*p.rtt()), now, milliseconds(p.rttUs))
+	case Timeout:
+		if p.timeouts > 2 && float64(p.flow.ackedAll) < p.mss() {
+			return "No full segment arrived, though shorter ones did: look for a link with a smaller MTU and a firewall " +
+				"without ICMP (`ping -M do -s 1472`); tcp_mtu_probing=1 works around it."
+		}
 	case Pacing:
 		return fmt.Sprintf("Remove or raise the pacing rate: the congestion window would allow %s instead of %s.",
 			rate(p.windowBps()), now)

@@ -45,8 +45,8 @@ type bin struct {
 	// unaskedNs is the idle time that ended with an acknowledgement of own data: until then the
 	// program had sent nothing.
 	unaskedNs int64
-	// listens reports whether a polled connection had mainly received until then. In other sources a
-	// silence is part of a bin with data.
+	// listens reports whether a polled connection had mainly received until then. In other sources
+	// a silence is part of a bin with data.
 	listens bool
 	// shutNs is the time for which the own window was full.
 	shutNs int64

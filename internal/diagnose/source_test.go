@@ -520,3 +520,21 @@ func TestCapturedWindowsThatShrink(t *testing.T) {
 		t.Errorf("the limit is %s, or %v: %v", got.Limit, got.Or, got.Evidence)
 	}
 }
+
+// Where a full segment never arrives, the path may have a smaller MTU.
+func TestABlackHoleForFullSegments(t *testing.T) {
+	for acked, hint := range map[int64]bool{400: true, 40 * segment: false} {
+		got := whole(t, PerAck, func(s *scene) {
+			s.set(values{tcp.AckedBytes: acked, tcp.SentBytes: acked + 10*segment})
+			for range 6 {
+				s.run(10*ms, nil)
+				s.now += 800 * ms
+				s.event(tcp.Event{Kind: tcp.EventTimeout, Value: 600_000})
+				s.grow(values{tcp.BusyUs: 800_000})
+			}
+		})
+		if got.Limit != Timeout || strings.Contains(got.Next, "MTU") != hint {
+			t.Errorf("%d bytes arrived: the limit is %s, %s", acked, got.Limit, got.Next)
+		}
+	}
+}
