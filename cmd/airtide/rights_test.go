@@ -114,22 +114,24 @@ func TestAReadingVerbOpensNoOtherFile(t *testing.T) {
 	if err == nil {
 		err = os.Remove(runs[0])
 	}
-	if err == nil {
-		err = os.Symlink(secret, runs[0])
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, _ := run(t, "lab", "show", dir)
-	if !strings.Contains(stdout+stderr, "permission denied") {
-		t.Errorf("it follows a link out of the result:\n%s%s", stdout, stderr)
+	for _, outside := range []string{secret, "/etc/passwd"} {
+		if err := os.Symlink(outside, runs[0]); err != nil {
+			t.Fatal(err)
+		}
+		stdout, stderr, _ := run(t, "lab", "show", dir)
+		if !strings.Contains(stdout+stderr, "permission denied") {
+			t.Errorf("it follows a link to %s:\n%s%s", outside, stdout, stderr)
+		}
+		if err := os.Remove(runs[0]); err != nil {
+			t.Fatal(err)
+		}
 	}
 	// The link may lead within the result.
 	inside := filepath.Join(dir, "moved.json")
 	if err := os.Rename(secret, inside); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(runs[0]); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(inside, runs[0]); err != nil {
