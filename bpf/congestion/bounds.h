@@ -65,8 +65,8 @@ struct cc_bounded {
 	struct cc_bounds bounds;
 };
 
-/* Looks up the socket's bounds if some have changed. A socket has a cookie only after somebody asked
- * for it. */
+/* Looks up the socket's bounds if some have changed. A socket has a cookie only after somebody
+ * asked for it. */
 CC_INLINE void bounds_refresh(struct sock *sk, struct cc_bounded *held)
 {
 	u64 cookie = sk->__sk_common.skc_cookie.counter, *generation;

@@ -256,12 +256,12 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 /* Reads a field of a structure: by a load where the kernel has the cast, which takes less time, and
  * else by a copy. */
-#define load_field(to, structure, pointer, field)                                                           \
-	do {                                                                                                \
-		if (bpf_rdonly_cast)                                                                        \
-			to = ((structure *)bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(structure)))->field; \
-		else                                                                                        \
-			bpf_probe_read_kernel(&(to), sizeof(to), (const void *)&((structure *)pointer)->field); \
+#define load_field(to, structure, pointer, field)                                                                      \
+	do {                                                                                                           \
+		if (bpf_rdonly_cast)                                                                                   \
+			to = ((structure *)bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(structure)))->field;       \
+		else                                                                                                   \
+			bpf_probe_read_kernel(&(to), sizeof(to), (const void *)&((structure *)pointer)->field);        \
 	} while (0)
 
 #define AF_INET 2

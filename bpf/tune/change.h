@@ -4,7 +4,7 @@
  * socket or the hook's context.
  *
  * Functions that only read and write memory decide what to do. The verifier checks such a function
- * once. Without them it would follow each combination of settings through the rest of the program. */
+ * once. Else it would follow each combination of settings through the rest of the program. */
 #ifndef AIRTIDE_TUNE_CHANGE_H
 #define AIRTIDE_TUNE_CHANGE_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The state of tune for a socket: for each tune that has changed it, the values before and after.
  *
- * The kernel keeps the state in one storage of the socket, and removes it with the socket. All tunes
- * of the machine share it, so each can be taken back in any order: the values that a tune found go
- * to the next tune that came after it, or back into the socket if there is none. */
+ * The kernel keeps the state in one storage of the socket, and removes it with the socket. All
+ * tunes of the machine share it, so each can be taken back in any order: the values that a tune
+ * found go to the next tune that came after it, or back into the socket if there is none. */
 #ifndef AIRTIDE_TUNE_H
 #define AIRTIDE_TUNE_H
 

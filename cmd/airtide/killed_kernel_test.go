@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,13 +57,19 @@ func TestAKilledCellEndsItsCommandAndWhatItStarted(t *testing.T) {
 func TestACommandOutlivesAKilledObserver(t *testing.T) {
 	need.Root(t)
 	for _, verb := range [][]string{
-		{"record", "-o", "FILE"}, {"diagnose"}, {"tune", "--notsent-lowat", "16k", "--bpffs", mountPoint(t)},
+		{"record", "-o", "FILE"},
+		{"diagnose"},
+		{"tune", "--notsent-lowat", "16k", "--bpffs", mountPoint(t)},
 		{"cc", "load", "cubic_rtt", "--as", ccName("out")},
 	} {
 		t.Run(verb[0], func(t *testing.T) {
 			dir := t.TempDir()
-			args := strings.Split(strings.ReplaceAll(strings.Join(verb, "\n"), "FILE", filepath.Join(dir, "it.atr")), "\n")
-			args = append(args, "--", "sh", "-c", `echo ready >&2; read line; echo "$line" >`+filepath.Join(dir, "read"))
+			args := slices.Clone(verb)
+			if at := slices.Index(args, "FILE"); at >= 0 {
+				args[at] = filepath.Join(dir, "it.atr")
+			}
+			command := `echo ready >&2; read line; echo "$line" >` + filepath.Join(dir, "read")
+			args = append(args, "--", "sh", "-c", command)
 			cmd := airtide(args...)
 			in, err := cmd.StdinPipe()
 			if err != nil {

@@ -75,8 +75,10 @@ func TestACaptureOnAnAccessPointSeparatesRadioAndLine(t *testing.T) {
 		{"download", []string{"-R"}, nil, true},
 		{"upload", nil, nil, false},
 		{
-			"download through a slow line", []string{"-R"},
-			strings.Fields("tc qdisc add dev line root tbf rate 10mbit burst 10kb limit 100kb"), false,
+			"download through a slow line",
+			[]string{"-R"},
+			strings.Fields("tc qdisc add dev line root tbf rate 10mbit burst 10kb limit 100kb"),
+			false,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -77,8 +77,8 @@ func (p *phase) next(l Limit) string {
 			1/p.rtt())
 	case Nagle:
 		if p.turns < 2 { // polls see none
-			return fmt.Sprintf("Write each message at once or set TCP_NODELAY: an exchange takes about the RTT of %s then.",
-				milliseconds(p.baseUs))
+			return "Write each message at once or set TCP_NODELAY: an exchange takes about the RTT of " +
+				milliseconds(p.baseUs) + " then."
 		}
 		turn := p.seconds() / float64(p.turns)
 		return fmt.Sprintf("Write each message at once or set TCP_NODELAY: an exchange takes %s now, and about "+
@@ -110,8 +110,8 @@ func (p *phase) next(l Limit) string {
 			bytes(p.rateBps()/8*p.rtt()), now, milliseconds(p.rttUs))
 	case Timeout:
 		if p.timeouts > 2 && float64(p.flow.ackedAll) < p.mss() {
-			return "No full segment arrived, though shorter ones did: look for a link with a smaller MTU and a firewall " +
-				"without ICMP (`ping -M do -s 1472`); tcp_mtu_probing=1 works around it."
+			return "No full segment arrived, though shorter ones did: look for a link with a smaller MTU and a " +
+				"firewall without ICMP (`ping -M do -s 1472`); tcp_mtu_probing=1 works around it."
 		}
 	case Pacing:
 		return fmt.Sprintf("Remove or raise the pacing rate: the congestion window would allow %s instead of %s.",

@@ -316,8 +316,8 @@ const (
 	leastGain   = 0.6        // of the variance that a split explains
 )
 
-// logRates are the logarithms of the rate at each bin, over three bins, of data that is acknowledged
-// or that is received.
+// logRates are the logarithms of the rate at each bin, over three bins, of data that is
+// acknowledged or that is received.
 func logRates(bins []bin, received bool) []float64 {
 	logs := make([]float64, len(bins))
 	for i := range bins {

@@ -219,8 +219,8 @@ func TestCapturedReaderThatClosesItsWindow(t *testing.T) {
 	}
 }
 
-// At a receiver a phase is cut where its rate changes for seconds, also in the middle. A window that
-// is small for the connection, and filled, shows a slow reader.
+// At a receiver a phase is cut where its rate changes for seconds, also in the middle. A window
+// that is small for the connection, and filled, shows a slow reader.
 func TestPhasesOfACapturedReceiver(t *testing.T) {
 	part := func(s *scene, segments, window int64) {
 		s.receives(5e9, func(int64) {

@@ -95,7 +95,8 @@ func probeNL80211(*machine) finding {
 	var names []string
 	for _, i := range all {
 		name := i.Name
-		if survey, known, err := client.Channel(&i); err == nil && known && survey.Values[tcp.RadioBusyMs] != tcp.Absent {
+		survey, known, err := client.Channel(&i)
+		if err == nil && known && survey.Values[tcp.RadioBusyMs] != tcp.Absent {
 			name += " (tells how busy its channel is)"
 		}
 		names = append(names, name)

@@ -437,7 +437,8 @@ servers: {server: {}%s}
 %s
 `
 	for _, name := range []string{
-		strings.Repeat("x", 10_000), "../../etc/cron", "/etc/passwd", "..", "-rf", "a b", "\x1b]0;owned\a\n\u009b\u202e",
+		strings.Repeat("x", 10_000), "../../etc/cron", "/etc/passwd", "..", "-rf", "a b",
+		"\x1b]0;owned\a\n\u009b\u202e",
 		"x\ny.yaml:1:1: forged", strings.Repeat("\u202e", 10_000), "",
 	} {
 		quoted, err := json.Marshal(name)

@@ -76,8 +76,8 @@ func (c *Connection) SetSides() {
 	c.ServerSideUs = c.sideUs(&c.FromServer, &c.FromClient, c.ServerSideUs)
 }
 
-// sideUs is the RTT from the capture to an end: in the direction of most data by its echoes, else by
-// the answers to the data of the other end; or as it is known.
+// sideUs is the RTT from the capture to an end: in the direction of most data by its echoes, else
+// by the answers to the data of the other end; or as it is known.
 func (c *Connection) sideUs(own, other *Direction, known float64) float64 {
 	switch {
 	case own.EchoRTT != nil && own.DataBytes > other.DataBytes && !c.AtSender(own == &c.FromClient):

@@ -24,8 +24,8 @@ type Connection struct {
 	// captured.
 	HandshakeUs float64 `json:"handshake_us,omitempty"`
 	// ClientSideUs and ServerSideUs are the RTTs from the place of the capture to each end: the
-	// median time from data to its ACK, or of the end that sends most data the median of EchoRTT, or
-	// the part of the handshake; zero if none was captured.
+	// median time from data to its ACK, or of the end that sends most data the median of EchoRTT,
+	// or the part of the handshake; zero if none was captured.
 	ClientSideUs float64 `json:"client_side_rtt_us,omitempty"`
 	ServerSideUs float64 `json:"server_side_rtt_us,omitempty"`
 	// End is its end: fin, reset, refused, no_answer, half_closed or open.
@@ -107,8 +107,8 @@ type Direction struct {
 	// RTT is the time from a segment of this end to the ACK that names its end. Segments sent twice
 	// do not count.
 	RTT *Distribution `json:"rtt,omitempty"`
-	// EchoRTT is the time from an ACK to the data of this end that first echoes its timestamp. Behind
-	// a pause of half of it no time counts.
+	// EchoRTT is the time from an ACK to the data of this end that first echoes its timestamp.
+	// Behind a pause of half of it no time counts.
 	EchoRTT *Distribution `json:"echo_rtt,omitempty"`
 	// Offer holds the options of this end's SYN.
 	Offer *Offer `json:"syn_options,omitempty"`

@@ -19,7 +19,8 @@ const (
 	// releaseUs is the greatest time of the sender's answer in a handshake, in µs, at a place
 	// where releases show.
 	releaseUs = 100
-	// leastClosedNs is the least time for which a window is closed: acknowledgements may be delayed.
+	// leastClosedNs is the least time for which a window is closed: acknowledgements may be
+	// delayed.
 	leastClosedNs = int64(10e6)
 	// leastTimeoutNs is the least retransmission timer (tcp_rto_min).
 	leastTimeoutNs = int64(180e6)
@@ -63,8 +64,8 @@ type end struct {
 	outOfOrder int64
 	// sendWindow is the window that the other end advertised, ownWindow its own.
 	sendWindow, ownWindow int64
-	// edge is the end of its window in the other stream, and filledNs the time at which data reached
-	// it; 0 while the window has room.
+	// edge is the end of its window in the other stream, and filledNs the time at which data
+	// reached it; 0 while the window has room.
 	edge, filledNs       int64
 	rttUs, srttUs, minUs int64
 	// busyUs is the time with data outstanding before busyNs; busyNs is 0 while none is.
@@ -78,8 +79,8 @@ type end struct {
 	timedOut  bool  // the recovery began with a timeout
 	sentNs    int64 // time of the last segment with data
 	short     bool  // that segment filled neither itself nor the window: no more data waited
-	// echoUs is the RTT from the capture to this end, and echoMeanUs its smoothed mean; 0 if unknown.
-	// silent counts RTTs to the other end without it.
+	// echoUs is the RTT from the capture to this end, and echoMeanUs its smoothed mean; 0 if
+	// unknown. silent counts RTTs to the other end without it.
 	echoUs, echoMeanUs int64
 	silent             int
 	// waiting is the last sample. It waits for the next segment of its end, which shows whether

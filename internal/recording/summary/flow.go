@@ -225,8 +225,8 @@ func (f *flow) startNs() int64 {
 	return min(f.FirstNs, f.firstSampleNs)
 }
 
-// sample takes a sample, or only its bytes. It returns the bytes moved and the time since which they
-// moved.
+// sample takes a sample, or only its bytes. It returns the bytes moved and the time since which
+// they moved.
 func (f *flow) sample(r *row, bytesOnly bool) (ackedBytes, receivedBytes, sinceNs int64) {
 	f.samples++
 	if f.samples == 1 {

@@ -14,8 +14,8 @@ const (
 	// which contenders always wait is busy for 0.75 to 0.98 of the time, by the length of frames.
 	busyChannel = 0.85
 	// foreignAirtime is the foreign part of the airtime that needs no longer queue. In random cells
-	// in which all have agents its medians are below 0.05, and beside terminals without one most are
-	// between 0.1 and 0.8.
+	// in which all have agents its medians are below 0.05, and beside terminals without one most
+	// are between 0.1 and 0.8.
 	foreignAirtime = 0.12
 	// foreignSmoothing is the time constant of the foreign part. The busy part is that of a second.
 	foreignSmoothing = 2 * time.Second

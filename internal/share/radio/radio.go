@@ -174,7 +174,9 @@ func (s *station) now() (PHY, error) {
 	phy := of(&stations[0])
 	s.updateDevice()
 	phy.MHz = s.device.FrequencyMHz
-	phy.Busy = s.busy.ask(time.Duration(clock.Now()), func() (nl80211.Survey, bool, error) { return s.Channel(&s.device) })
+	phy.Busy = s.busy.ask(time.Duration(clock.Now()), func() (nl80211.Survey, bool, error) {
+		return s.Channel(&s.device)
+	})
 	return phy, nil
 }
 

@@ -73,8 +73,8 @@ func (m *ui) detailLines(height int) []string {
 }
 
 // limitLines are the limits of the rate in the history, the latest first, with the seconds since
-// each began: "limit  pacing 4 s < capacity 12 s". With drops a second line tells where packets were
-// lost.
+// each began: "limit  pacing 4 s < capacity 12 s". With drops a second line tells where packets
+// were lost.
 func (m *ui) limitLines() []string {
 	phases := m.detail.Finding.Phases
 	var parts []string

@@ -54,7 +54,8 @@ func TestTheDetailTellsWherePacketsWereLost(t *testing.T) {
 		}
 		u := newUser(t, table, 110, 24)
 		u.press("enter")
-		u.expectSight("losses", "losses       lost here, qdisc_drop at e?h0: 1 packet; lost beyond this host, or", drops)
+		want := "losses       lost here, qdisc_drop at e?h0: 1 packet; lost beyond this host, or"
+		u.expectSight("losses", want, drops)
 	}
 }
 

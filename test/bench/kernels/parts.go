@@ -67,7 +67,9 @@ var parts = []part{
 			},
 			{
 				script: recorded("--source bpf --with all"),
-				says:   []string{"^ *acked", `^merged +\d+ segments arrived as \d`, "^not seen +UDP", "lost records +none"},
+				says: []string{
+					"^ *acked", `^merged +\d+ segments arrived as \d`, "^not seen +UDP", "lost records +none",
+				},
 			},
 			{script: "set -e\nairtide export /tmp/a.atr --to csv --table samples -o - >/tmp/a.csv\n" +
 				"wc -l </tmp/a.csv", says: []string{`^[1-9]\d+$`}},

@@ -203,6 +203,7 @@ func TestBusyTimeHelpsBesideTerminalsWithoutAnAgent(t *testing.T) {
 		total[survey] = o.total
 	}
 	if total[true] < 2*total[false] {
-		t.Errorf("seed %d: %.2f of the default's total with the busy time, %.2f without", seed, total[true], total[false])
+		t.Errorf("seed %d: %.2f of the default's total with the busy time, %.2f without", seed, total[true],
+			total[false])
 	}
 }
