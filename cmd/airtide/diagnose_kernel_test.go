@@ -16,6 +16,18 @@ import (
 	"airtide/test/need"
 )
 
+// mustRecord records a situation, up to four times if the machine is too busy for the cell.
+func mustRecord(t *testing.T, s *cause.Situation, programs cause.Programs, path string) {
+	t.Helper()
+	err := s.Record(t.Context(), programs, path)
+	for tries := 1; errors.Is(err, cause.ErrBusy) && tries < 4; tries++ {
+		err = s.Record(t.Context(), programs, path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Sixteen frequent situations, each built with its cause: info must name it, at the end that the
 // situation is recorded at.
 func TestInfoNamesTheLimitOfKnownSituations(t *testing.T) {
@@ -28,13 +40,7 @@ func TestInfoNamesTheLimitOfKnownSituations(t *testing.T) {
 		s := &cause.First[i]
 		t.Run(s.Name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "situation.atr")
-			err := s.Record(t.Context(), programs, path)
-			for tries := 1; errors.Is(err, cause.ErrBusy) && tries < 4; tries++ {
-				err = s.Record(t.Context(), programs, path)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustRecord(t, s, programs, path)
 			for _, end := range []struct {
 				network string
 				want    []string
@@ -60,9 +66,7 @@ func TestTheRadioOfACellIsDiagnosed(t *testing.T) {
 	suite := cause.Suite(1)
 	at := slices.IndexFunc(suite, func(s cause.Situation) bool { return s.Name == "radio-rate-fell" })
 	path := filepath.Join(t.TempDir(), "situation.atr")
-	if err := suite[at].Record(t.Context(), programs, path); err != nil {
-		t.Fatal(err)
-	}
+	mustRecord(t, &suite[at], programs, path)
 	for _, file := range []string{path, path + cause.PolledSuffix} {
 		text := mustRun(t, "diagnose", file)
 		if !strings.Contains(text, "tx_rate_bps: the PHY rate was ") || !strings.Contains(text, " s: radio (") {

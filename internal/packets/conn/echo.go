@@ -79,8 +79,9 @@ func (c *Connection) SetSides() {
 // sideUs is the RTT from the capture to an end: in the direction of most data by its echoes, else
 // by the answers to the data of the other end; or as it is known.
 func (c *Connection) sideUs(own, other *Direction, known float64) float64 {
+	elsewhere := !c.AtSender(own == &c.FromClient) && !c.OnOneHost()
 	switch {
-	case own.EchoRTT != nil && own.DataBytes > other.DataBytes && !c.AtSender(own == &c.FromClient):
+	case own.EchoRTT != nil && own.DataBytes > other.DataBytes && elsewhere:
 		return own.EchoRTT.P50
 	case other.RTT != nil:
 		return other.RTT.P50
