@@ -39,8 +39,8 @@ func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {
 					acked += *f.AckedBytes
 				}
 			}
-			// A polled value is 100 ms old when the connection closes, and older on a busy machine.
-			if least := map[string]int64{"bpf": transferred, "diag": transferred / 2}[source]; acked < least ||
+			// A polled value is up to 100 ms old when the connection closes.
+			if least := map[string]int64{"bpf": transferred, "diag": transferred * 8 / 10}[source]; acked < least ||
 				acked > transferred+4 {
 				t.Errorf("%d bytes were acknowledged, %d were sent", acked, transferred)
 			}

@@ -492,7 +492,8 @@ func overflows(p *phase) *match {
 	other := Capacity
 	law := p.lossRate(p.reductions)
 	if p.rateBps() > law {
-		limit, other = other, limit
+		limit = Capacity
+		other = ShallowQueue
 	}
 	m := verdict(limit, false).
 		because("retransmits_packets", "%.1f packets were sent again for each of %s of the window: a queue "+

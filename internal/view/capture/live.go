@@ -62,9 +62,11 @@ func (l *live) Step(c *conn.Connection, step *conn.Step) error {
 		x = &liveConnection{Connection: c}
 		l.seen[c.ID] = x
 	}
-	own, other := &x.fromClient, &x.fromServer
+	own := &x.fromClient
+	other := &x.fromServer
 	if !step.Client {
-		own, other = other, own
+		own = &x.fromServer
+		other = &x.fromClient
 	}
 	if n := len(step.Delays); n > 0 {
 		smooth(&other.ackUs, step.Delays[n-1].Ns)
