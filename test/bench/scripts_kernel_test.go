@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,10 +43,11 @@ func TestScriptsRun(t *testing.T) {
 		}
 	}
 	at := strings.NewReplacer("OUT", out)
-	for _, c := range []struct {
+	type run struct {
 		command string
 		want    string // in the output
-	}{
+	}
+	runs := []run{
 		{"make -s dist ARCHS=$(go env GOARCH)", "SHA256SUMS"},
 		{"scripts/generate ./airtide OUT/share && ls OUT/share/man", "airtide-record.1"},
 		{
@@ -67,9 +69,27 @@ func TestScriptsRun(t *testing.T) {
 		{"scripts/test-kernels -dry-run -guests '^6.12-amd64' -out OUT/kernels", "6.12-amd64: some"},
 		{"DRY_RUN=1 scripts/test-timewarp ./airtide OUT/timewarp", "| 100 | 4 | 100.000000 |"},
 		{"SHORT=1 scripts/demo ./airtide OUT/demo && ls OUT/demo", "rtt-with.png"},
-	} {
+		{"SHORT=OUT/traces scripts/record-share-traces ./airtide slow && ls OUT/traces", "slow-far.json.gz"},
+		{"scripts/fuzz 1x FuzzDuration", "PASS"},
+		{"scripts/size", "stripped:"},
+	}
+	for _, name := range commands(t, filepath.Join(root, "scripts")) {
+		// make test runs the first four. check is a part of it. kernel-lib is sourced by others.
+		if slices.Contains([]string{"lint", "setup", "test", "tools", "check", "kernel-lib"}, name) {
+			continue
+		}
+		started := slices.ContainsFunc(runs, func(r run) bool {
+			return slices.ContainsFunc(strings.Fields(r.command), func(word string) bool {
+				return filepath.Base(word) == name
+			})
+		})
+		if !started {
+			t.Errorf("no run of scripts/%s", name)
+		}
+	}
+	for _, c := range runs {
 		t.Run(c.command, func(t *testing.T) {
-			if strings.Contains(c.command, "scripts/demo") {
+			if strings.Contains(c.command, "scripts/demo") || strings.Contains(c.command, "traces") {
 				need.Lab(t)
 			}
 			cmd := exec.Command("bash", "-c", at.Replace(c.command))

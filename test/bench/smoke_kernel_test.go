@@ -39,7 +39,8 @@ func TestBenchmarksRun(t *testing.T) {
 		}
 		return path
 	}
-	for _, args := range [][]string{
+	situations := t.TempDir()
+	runs := [][]string{
 		{
 			"monitor", "-airtide", airtide, "-only", "bpftrace, the f", "-rounds", "1", "-seconds", "1",
 			"-streams", "2",
@@ -57,9 +58,24 @@ func TestBenchmarksRun(t *testing.T) {
 		{"random", "-cells", "2"},
 		{"ablate", "-seeds", "0", "-page", copyPage("share-ablation.md")},
 		{"share", "-up-to", "2"},
-	} {
+		{"diagnosis", "-write", "-record", situations, "-seeds", "1", "-only", "^application$"},
+		{"diagnosis", "-record", situations},
+		{"diagnosis", "-judge", situations},
+		{"objective", "-seeds", "1", "-only", "4 ms", "-page", copyPage("share-objective.md")},
+		{
+			"sensitivity", "-only", "^maxBalance$", "-tests", "^TestUnusedShares", "-page",
+			copyPage("share-sensitivity.md"),
+		},
+		{"turns", "-page", filepath.Join(pages, "turns.md")},
+	}
+	started := map[string]bool{
+		"kernels": true, // by scripts/test-kernels, in the test of the scripts
+		"ns3tcp":  true, // by go generate, in the test of generated code
+	}
+	for _, args := range runs {
+		started[args[0]] = true
 		t.Run(strings.Join(args[:2], " "), func(t *testing.T) {
-			if slices.Contains([]string{"airtide", "fidelity", "share"}, args[0]) {
+			if slices.Contains([]string{"airtide", "diagnosis", "fidelity", "share"}, args[0]) {
 				need.Lab(t)
 			}
 			cmd := exec.Command(filepath.Join(programs, args[0]), args[1:]...)
@@ -74,4 +90,23 @@ func TestBenchmarksRun(t *testing.T) {
 			}
 		})
 	}
+	for _, name := range commands(t, programs) {
+		if !started[name] {
+			t.Errorf("no run of %s", name)
+		}
+	}
+}
+
+// commands returns the names of a folder's files.
+func commands(t *testing.T, folder string) []string {
+	t.Helper()
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name())
+	}
+	return names
 }

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -111,11 +112,16 @@ func (c *cell) measure(seeds int, alpha, index float64, agents bool) (p point, e
 func main() {
 	page := flag.String("page", "docs/results/share-objective.md", "the page that is written")
 	seeds := flag.Int("seeds", 5, "seeds of each cell")
+	only := flag.String("only", "", "cells with names that match this regular expression")
 	flag.Parse()
-	benchtext.Run("objective", func(ctx context.Context) error { return run(ctx, *page, *seeds) })
+	benchtext.Run("objective", func(ctx context.Context) error { return run(ctx, *page, *only, *seeds) })
 }
 
-func run(ctx context.Context, page string, seeds int) error {
+func run(ctx context.Context, page, only string, seeds int) error {
+	chosen, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `# Total against index
 
@@ -131,6 +137,9 @@ of 1 ms ([p4-fig18](matsuno-2021.md#p4-fig18)), so compare totals with that, too
 `, seeds)
 	for i := range cells {
 		c := &cells[i]
+		if !chosen.MatchString(c.name) {
+			continue
+		}
 		fmt.Fprintf(&b, "\n## %s\n\n"+
 			"| objective | total, Mbit/s | of default | improved index | RTT, ms | of default |\n"+
 			"|---|---:|---:|---:|---:|---:|\n", strings.ToUpper(c.name[:1])+c.name[1:])

@@ -23,11 +23,12 @@ const folder = "internal/share/control"
 func main() {
 	page := flag.String("page", "docs/results/share-sensitivity.md", "the page that is written")
 	only := flag.String("only", "", "constants with names that match this regular expression")
+	tests := flag.String("tests", "", "run only the tests that match this regular expression")
 	flag.Parse()
-	benchtext.Run("sensitivity", func(ctx context.Context) error { return run(ctx, *page, *only) })
+	benchtext.Run("sensitivity", func(ctx context.Context) error { return run(ctx, *page, *only, *tests) })
 }
 
-func run(ctx context.Context, page, only string) error {
+func run(ctx context.Context, page, only, tests string) error {
 	chosen, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -41,7 +42,8 @@ func run(ctx context.Context, page, only string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	if failed, err := test(ctx, work, nil); err != nil || len(failed) > 0 {
+	suite := suite{only: tests, work: work}
+	if failed, err := suite.run(ctx, nil); err != nil || len(failed) > 0 {
 		return fmt.Errorf("without a change: %q fail: %w", failed, err)
 	}
 	var rows []row
@@ -51,7 +53,7 @@ func run(ctx context.Context, page, only string) error {
 		}
 		r := row{constant: c}
 		for _, r.factor = range factors {
-			r.failed, err = c.try(ctx, work, r.factor)
+			r.failed, err = c.try(ctx, suite, r.factor)
 			if err != nil {
 				return fmt.Errorf("%s times %g: %w", c.name, r.factor, err)
 			}
@@ -68,8 +70,8 @@ func run(ctx context.Context, page, only string) error {
 }
 
 // try runs the tests with the constant times a factor, and returns those that fail.
-func (c *constant) try(ctx context.Context, work string, factor float64) ([]string, error) {
-	changed := filepath.Join(work, "changed.go")
+func (c *constant) try(ctx context.Context, s suite, factor float64) ([]string, error) {
+	changed := filepath.Join(s.work, "changed.go")
 	if err := os.WriteFile(changed, c.times(factor), 0o644); err != nil {
 		return nil, err
 	}
@@ -77,7 +79,7 @@ func (c *constant) try(ctx context.Context, work string, factor float64) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	return test(ctx, work, map[string]string{path: changed})
+	return s.run(ctx, map[string]string{path: changed})
 }
 
 // skipped are tests with thousands of random cells. They take ten times as long as all others.
@@ -89,14 +91,21 @@ const slow = "TestLiarsTakeNobodyBelowTheFloor|TestCellsDoNotDependOnTheTime"
 // failing is a line of go test about a test or subtest that fails.
 var failing = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// test builds the tests of the package with files replaced, runs them, and returns those that fail.
-// A test that panics ends the others, and counts alone.
-func test(ctx context.Context, work string, replace map[string]string) (failed []string, err error) {
+// suite are the package's tests. They are built in the folder work. If only is not empty, those that
+// match this regular expression run.
+type suite struct {
+	only string
+	work string
+}
+
+// run builds the tests with files replaced, runs them, and returns those that fail. A test that
+// panics ends the others, and counts alone.
+func (s suite) run(ctx context.Context, replace map[string]string) (failed []string, err error) {
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return nil, err
 	}
-	overlayPath, binary := filepath.Join(work, "overlay.json"), filepath.Join(work, "control.test")
+	overlayPath, binary := filepath.Join(s.work, "overlay.json"), filepath.Join(s.work, "control.test")
 	if err := os.WriteFile(overlayPath, overlay, 0o644); err != nil {
 		return nil, err
 	}
@@ -105,10 +114,14 @@ func test(ctx context.Context, work string, replace map[string]string) (failed [
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}
-	for _, which := range [][]string{
+	stages := [][]string{
 		{"-test.skip", "^(" + skipped + "|" + slow + ")$"},
 		{"-test.run", "^(" + slow + ")$"},
-	} {
+	}
+	if s.only != "" {
+		stages = [][]string{{"-test.run", s.only}}
+	}
+	for _, which := range stages {
 		tests := exec.CommandContext(ctx, binary, append(which, "-test.timeout", "5m")...)
 		tests.Dir = folder
 		out, err := tests.CombinedOutput()
