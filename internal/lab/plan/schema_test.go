@@ -149,7 +149,7 @@ func tidy(s *jsonschema.Schema) {
 }
 
 func TestSchemaFollowsTheTypes(t *testing.T) {
-	made, err := json.MarshalIndent(schema(t), "", "  ")
+	made, err := json.MarshalIndent(schema(t), "", "\t")
 	if err != nil {
 		t.Fatal(err)
 	}

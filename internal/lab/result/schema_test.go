@@ -55,7 +55,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 }
 
 func TestSchemaFollowsTheTypes(t *testing.T) {
-	made, err := json.MarshalIndent(schema(t), "", "  ")
+	made, err := json.MarshalIndent(schema(t), "", "\t")
 	if err != nil {
 		t.Fatal(err)
 	}
