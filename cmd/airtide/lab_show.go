@@ -35,7 +35,6 @@ func newLabShow(t *terminal.Terminal) *cobra.Command {
 		asCSV, each bool
 		asYAML      bool
 		formats     []string
-		grey        bool
 		theme       themeFlag
 		o           figure.Options
 	)
@@ -75,11 +74,7 @@ result.`,
 					return usageError{fmt.Errorf("figures are written as %v, not as %q", figure.Formats, f)}
 				}
 			}
-			older := ""
-			if grey {
-				older = "grey"
-			}
-			o.Theme, err = theme.find(older)
+			o.Theme, err = theme.find()
 			if err != nil {
 				return err
 			}
@@ -125,7 +120,6 @@ result.`,
 	fl.StringVar(&run, "run", "", "draw one run over time, by its id")
 	fl.StringSliceVar(&formats, "format", []string{"png", "svg"}, "formats of figures")
 	theme.register(cmd)
-	fl.BoolVar(&grey, "grey", false, "older name of --theme print")
 	fl.BoolVar(&o.NoTitle, "no-title", false, "figures without titles")
 	fl.Var(units.NumberFlag(&o.WidthCm), "width", "width of figures in cm (default 16)")
 	asJSON.register(fl, "print as JSON")

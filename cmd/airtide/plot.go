@@ -19,11 +19,11 @@ import (
 
 func newPlot(t *terminal.Terminal) *cobra.Command {
 	var (
-		out                 outputFlags
-		kind, format, style string
-		theme               themeFlag
-		flows               []uint
-		o                   plot.Options
+		out          outputFlags
+		kind, format string
+		theme        themeFlag
+		flows        []uint
+		o            plot.Options
 	)
 	cmd := &cobra.Command{
 		Use:   "plot FILE -o FIGURE",
@@ -52,7 +52,7 @@ Figures:
 			if err != nil {
 				return err
 			}
-			o.Theme, err = theme.find(style)
+			o.Theme, err = theme.find()
 			if err != nil {
 				return err
 			}
@@ -81,12 +81,10 @@ Figures:
 	fl.Var(units.NumberFlag(&o.HeightCm), "height", "height in cm (default: as the figure needs)")
 	fl.IntVar(&o.DPI, "dpi", 0, "resolution of a PNG (default 300, or less for a large grid)")
 	theme.register(cmd)
-	fl.StringVar(&style, "style", "", "older name of --theme: colour or grey")
 	fl.BoolVar(&o.LogRTT, "log-rtt", false, "logarithmic axis for round-trip times")
 	durationVar(fl, &o.Window, "window", "", 0,
 		"time over which goodput is averaged (default: a hundredth of the figure)")
 	fixed(cmd, "kind", kindNames()...)
-	fixed(cmd, "style", "colour", "grey")
 	fixed(cmd, "format", plot.Formats...)
 	_ = cmd.MarkFlagFilename("output", plot.Formats...)
 	return cmd

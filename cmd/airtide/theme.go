@@ -14,12 +14,9 @@ func (f *themeFlag) register(cmd *cobra.Command) {
 	fixed(cmd, "theme", figure.ThemeNames...)
 }
 
-// find returns the theme, or the theme of another flag that is an older name for it.
-func (f themeFlag) find(older string) (*figure.Theme, error) {
+// find returns the theme.
+func (f themeFlag) find() (*figure.Theme, error) {
 	name := string(f)
-	if older != "" {
-		name = older
-	}
 	t, err := figure.ThemeOf(name)
 	if err != nil {
 		return nil, misnamed(err, name, figure.ThemeNames)

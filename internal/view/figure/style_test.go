@@ -53,7 +53,7 @@ func TestThemesHaveAllInks(t *testing.T) {
 
 func TestThemesAreFoundByName(t *testing.T) {
 	for name, want := range map[string]*Theme{
-		"light": Light, "colour": Light, "print": Print, "grey": Print, "gray": Print, "dark": Dark,
+		"light": Light, "print": Print, "dark": Dark,
 	} {
 		if got, err := ThemeOf(name); got != want || err != nil {
 			t.Errorf("%s is %v, %v", name, got, err)

@@ -46,14 +46,10 @@ var (
 	}
 )
 
-// themes are the themes by name. Colour and grey are the names of the flag --style.
-var themes = map[string]*Theme{
-	"light": Light, "colour": Light, "color": Light,
-	"print": Print, "grey": Print, "gray": Print,
-	"dark": Dark,
-}
+// themes are the themes by name.
+var themes = map[string]*Theme{"light": Light, "print": Print, "dark": Dark}
 
-// ThemeNames are the names of the themes, without the other spellings that ThemeOf accepts.
+// ThemeNames are the names of the themes.
 var ThemeNames = []string{"light", "print", "dark"}
 
 // ThemeOf is the theme of a name.
