@@ -97,7 +97,11 @@ func capabilityChecks() []check {
 	var checks []check
 	for _, c := range capabilityTable {
 		checks = append(checks, check{
-			name: c.name, group: groupPrivileges, loss: c.loss, remedy: rootRemedy, needs: c.needs,
+			name:   c.name,
+			group:  groupPrivileges,
+			loss:   c.loss,
+			remedy: rootRemedy,
+			needs:  c.needs,
 			probe: func(m *machine) finding {
 				switch {
 				case !m.has(c.number):

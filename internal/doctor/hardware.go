@@ -11,7 +11,9 @@ import (
 )
 
 var machineChecks = []check{{
-	name: "kvm", group: groupMachine, probe: probeKVM,
+	name:   "kvm",
+	group:  groupMachine,
+	probe:  probeKVM,
 	loss:   "guests with another kernel are emulated, about ten times slower",
 	remedy: "a processor with virtualisation and access to /dev/kvm",
 }}
@@ -95,7 +97,11 @@ func toolChecks() []check {
 	var checks []check
 	for _, t := range toolTable {
 		checks = append(checks, check{
-			name: t.name, group: groupTools, needs: t.needs, loss: t.loss, remedy: "install the package " + t.pack,
+			name:   t.name,
+			group:  groupTools,
+			needs:  t.needs,
+			loss:   t.loss,
+			remedy: "install the package " + t.pack,
 			probe: func(*machine) finding {
 				for _, program := range t.programs {
 					if path, err := tool.Find(program); err == nil {

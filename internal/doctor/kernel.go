@@ -18,41 +18,61 @@ import (
 
 var kernelChecks = []check{
 	{
-		name: "btf", group: groupKernel, probe: probeBTF, needs: need(required, bpf, Monitor, Record, CC, Tune, Share),
-		loss: "BPF programs cannot be adapted to this kernel",
+		name:  "btf",
+		group: groupKernel,
+		probe: probeBTF,
+		needs: need(required, bpf, Monitor, Record, CC, Tune, Share),
+		loss:  "BPF programs cannot be adapted to this kernel",
 		remedy: "a kernel with CONFIG_DEBUG_INFO_BTF=y, or a BTF file for exactly this kernel (from bpftool gen " +
 			"min_core_btf or BTFHub)",
 	},
 	{
-		name: "bpf_jit", group: groupKernel, probe: probeJIT, needs: need(optional, bpf, Monitor, Record, CC, Share),
+		name:   "bpf_jit",
+		group:  groupKernel,
+		probe:  probeJIT,
+		needs:  need(optional, bpf, Monitor, Record, CC, Share),
 		loss:   "BPF programs are interpreted, which takes several times longer per ACK",
 		remedy: "sysctl net.core.bpf_jit_enable=1",
 	},
 	{
-		name: "lockdown", group: groupKernel,
-		probe: func(*machine) finding { return lockdown(readText("/sys/kernel/security/lockdown")) },
-		needs: need(required, bpf, Monitor, Record, Share),
-		loss:  "BPF programs may not read kernel memory", remedy: "boot without lockdown=confidentiality",
+		name:   "lockdown",
+		group:  groupKernel,
+		probe:  func(*machine) finding { return lockdown(readText("/sys/kernel/security/lockdown")) },
+		needs:  need(required, bpf, Monitor, Record, Share),
+		loss:   "BPF programs may not read kernel memory",
+		remedy: "boot without lockdown=confidentiality",
 	},
 	{
-		name: "loadable_modules", group: groupKernel, probe: probeModules, needs: need(required, "", Timewarp),
-		loss: "time cannot be accelerated by a module", remedy: "a kernel with CONFIG_MODULES=y, booted without " +
+		name:  "loadable_modules",
+		group: groupKernel,
+		probe: probeModules,
+		needs: need(required, "", Timewarp),
+		loss:  "time cannot be accelerated by a module",
+		remedy: "a kernel with CONFIG_MODULES=y, booted without " +
 			"nomodule",
 	},
 	{
-		name: "kernel_headers", group: groupKernel, probe: probeHeaders, needs: need(optional, "", Timewarp),
-		loss: "kernel modules cannot be built here", remedy: "install the headers of the running kernel",
+		name:   "kernel_headers",
+		group:  groupKernel,
+		probe:  probeHeaders,
+		needs:  need(optional, "", Timewarp),
+		loss:   "kernel modules cannot be built here",
+		remedy: "install the headers of the running kernel",
 	},
 	{
-		name: "clock_source", group: groupKernel,
+		name:  "clock_source",
+		group: groupKernel,
 		probe: func(*machine) finding {
 			return clockSource(readText("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
 		},
-		needs: need(optional, "", Monitor, Record),
-		loss:  "the cost of a time stamp is unknown", remedy: "mount /sys",
+		needs:  need(optional, "", Monitor, Record),
+		loss:   "the cost of a time stamp is unknown",
+		remedy: "mount /sys",
 	},
 	{
-		name: "cgroup_v2", group: groupKernel, probe: probeCgroup,
+		name:   "cgroup_v2",
+		group:  groupKernel,
+		probe:  probeCgroup,
 		needs:  slices.Concat(need(required, bpf, Tune, Share), need(optional, "", Monitor, Record)),
 		loss:   "connections cannot be selected or tuned by cgroup, and record -- COMMAND records all connections",
 		remedy: "mount -t cgroup2 none /sys/fs/cgroup/unified",

@@ -83,22 +83,31 @@ var qdiscTable = []struct {
 
 func networkChecks() []check {
 	checks := []check{{
-		name: "network_namespace", group: groupNetwork, needs: need(required, "", Cell, Lab),
+		name:  "network_namespace",
+		group: groupNetwork,
+		needs: need(required, "", Cell, Lab),
 		probe: func(m *machine) finding {
 			return m.judge(inScratchNamespace(func() error { return nil }), capSysAdmin)
 		},
-		loss: "experiments cannot have separate hosts", remedy: "a kernel with CONFIG_NET_NS=y",
+		loss:   "experiments cannot have separate hosts",
+		remedy: "a kernel with CONFIG_NET_NS=y",
 	}}
 	for _, l := range linkTable {
 		checks = append(checks, check{
-			name: l.name, group: groupNetwork, needs: l.needs, loss: l.loss, remedy: l.remedy,
+			name:   l.name,
+			group:  groupNetwork,
+			needs:  l.needs,
+			loss:   l.loss,
+			remedy: l.remedy,
 			probe: func(m *machine) finding {
 				return m.judgeNetwork(inScratchNamespace(func() error { return addLink(l.link) }))
 			},
 		})
 	}
 	checks = append(checks, check{
-		name: "macvtap", group: groupNetwork, needs: need(required, "", Cell, Lab),
+		name:   "macvtap",
+		group:  groupNetwork,
+		needs:  need(required, "", Cell, Lab),
 		probe:  func(m *machine) finding { return m.judgeNetwork(inScratchNamespace(addMacvtap)) },
 		loss:   "a terminal cannot push back on its sender as a Wi-Fi driver does",
 		remedy: "a kernel with CONFIG_MACVTAP",
@@ -109,16 +118,22 @@ func networkChecks() []check {
 		needs []Need
 	}{{"tap", unix.IFF_TAP, nil}, {"tun", unix.IFF_TUN, need(required, "", Cell, Lab)}} {
 		checks = append(checks, check{
-			name: device.name, group: groupNetwork, needs: device.needs,
+			name:  device.name,
+			group: groupNetwork,
+			needs: device.needs,
 			probe: func(m *machine) finding {
 				return m.judgeNetwork(inScratchNamespace(func() error { return openTun(device.flag) }))
 			},
-			loss: "the emulated cell has no servers", remedy: "a kernel with CONFIG_TUN, and /dev/net/tun",
+			loss:   "the emulated cell has no servers",
+			remedy: "a kernel with CONFIG_TUN, and /dev/net/tun",
 		})
 	}
 	for _, q := range qdiscTable {
 		checks = append(checks, check{
-			name: "qdisc_" + q.name, group: groupNetwork, needs: q.needs, loss: q.loss,
+			name:   "qdisc_" + q.name,
+			group:  groupNetwork,
+			needs:  q.needs,
+			loss:   q.loss,
 			remedy: "a kernel with " + q.module,
 			probe: func(m *machine) finding {
 				return m.judgeNetwork(inScratchNamespace(func() error { return addQdisc(q.qdisc) }))

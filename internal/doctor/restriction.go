@@ -9,15 +9,18 @@ import (
 // restrictionChecks are the means by which verbs give up rights that they do not need.
 var restrictionChecks = []check{
 	{
-		name: "seccomp_filters", group: groupPrivileges,
-		probe: func(*machine) finding { return seccompFilters(privilege.Examine()) },
-		loss:  "a running verb keeps all system calls", remedy: "a kernel with CONFIG_SECCOMP_FILTER=y",
+		name:   "seccomp_filters",
+		group:  groupPrivileges,
+		probe:  func(*machine) finding { return seccompFilters(privilege.Examine()) },
+		loss:   "a running verb keeps all system calls",
+		remedy: "a kernel with CONFIG_SECCOMP_FILTER=y",
 	},
 	{
-		name: "landlock", group: groupPrivileges,
+		name:   "landlock",
+		group:  groupPrivileges,
 		probe:  func(*machine) finding { return landlock(privilege.Examine()) },
 		loss:   "a verb that reads a recording or a result can open all files of its user",
-		remedy: "a kernel from 5.13 on with CONFIG_SECURITY_LANDLOCK=y, booted with landlock in lsm=",
+		remedy: "kernel 5.13 or newer with CONFIG_SECURITY_LANDLOCK=y, booted with landlock in lsm=",
 	},
 }
 

@@ -20,44 +20,53 @@ import (
 // would change the time of the whole machine.
 var timewarpChecks = []check{
 	{
-		name: "timewarp_module", group: groupTime, probe: probeTimewarpModule, needs: need(required, "", Timewarp),
-		loss: "no module to load",
+		name:  "timewarp_module",
+		group: groupTime,
+		probe: probeTimewarpModule,
+		needs: need(required, "", Timewarp),
+		loss:  "no module to load",
 		remedy: "airtide timewarp build, with make, a compiler and the kernel's headers; or --module FILE with a " +
 			"module built elsewhere",
 	},
 	{
-		name: "timewarp_counter", group: groupTime,
+		name:  "timewarp_counter",
+		group: groupTime,
 		probe: func(*machine) finding {
 			return counterOf(runtime.GOARCH,
 				readText("/sys/devices/system/clocksource/clocksource0/available_clocksource"))
 		},
-		needs: need(
-			required, "", Timewarp,
-		), loss: "the module has no counter that the kernel trusts", remedy: "on amd64: boot with tsc=reliable",
+		needs:  need(required, "", Timewarp),
+		loss:   "the module has no counter that the kernel trusts",
+		remedy: "on amd64: boot with tsc=reliable",
 	},
 	{
-		name: "timewarp_functions", group: groupTime,
-		probe: probeTimewarpFunctions, needs: need(required, "", Timewarp),
+		name:   "timewarp_functions",
+		group:  groupTime,
+		probe:  probeTimewarpFunctions,
+		needs:  need(required, "", Timewarp),
 		loss:   "the module does not find the kernel functions that it calls",
 		remedy: "a kernel with CONFIG_KPROBES=y, CONFIG_KRETPROBES=y and high resolution timers",
 	},
 	{
-		name: "unsigned_modules", group: groupTime,
+		name:  "unsigned_modules",
+		group: groupTime,
 		probe: func(*machine) finding {
 			return unsignedModules(readText("/sys/module/module/parameters/sig_enforce"),
 				readText("/sys/kernel/security/lockdown"))
 		},
-		needs: need(required, "",
-			Timewarp), loss: "only signed modules can be loaded", remedy: "sign the module, or switch off Secure Boot",
+		needs:  need(required, "", Timewarp),
+		loss:   "only signed modules can be loaded",
+		remedy: "sign the module, or switch off Secure Boot",
 	},
 	{
-		name: "sock_ops_initial_rto", group: groupTime,
+		name:  "sock_ops_initial_rto",
+		group: groupTime,
 		probe: func(m *machine) finding {
 			return m.judgeBPF(features.HaveProgramHelper(ebpf.SockOps, asm.FnProbeReadKernel), capNetAdmin)
 		},
 		needs:  need(optional, "", Timewarp),
 		loss:   "TCP's initial timeout does not follow accelerated time, so SYNs are retransmitted too early",
-		remedy: "a kernel from 5.9 on with CONFIG_CGROUP_BPF=y",
+		remedy: "kernel 5.9 or newer with CONFIG_CGROUP_BPF=y",
 	},
 }
 

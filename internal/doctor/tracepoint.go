@@ -24,30 +24,36 @@ func emptyProgram() asm.Instructions {
 
 func tracepointChecks() []check {
 	checks := []check{{
-		name: "tp_btf", group: groupTracepoints,
+		name:  "tp_btf",
+		group: groupTracepoints,
 		probe: func(m *machine) finding { return m.judgeBPF(attachTypedTracepoint("tcp_probe", emptyProgram())) },
 		needs: need(optional, bpf, Monitor, Record),
 		loss: "the raw_tp twins of the programs are used: they copy the whole socket at each hook, which costs " +
 			"about twice as much",
-		remedy: "a kernel from 5.5 on with its own BTF (CONFIG_DEBUG_INFO_BTF=y); a BTF file is not enough " +
+		remedy: "kernel 5.5 or newer with its own BTF (CONFIG_DEBUG_INFO_BTF=y); a BTF file is not enough " +
 			"for this",
 	}, {
-		name: "tp_btf_trusted", group: groupTracepoints, needs: need(optional, bpf, Monitor, Record),
+		name:  "tp_btf_trusted",
+		group: groupTracepoints,
+		needs: need(optional, bpf, Monitor, Record),
 		probe: func(m *machine) finding {
 			return m.judgeBPF(attachTypedTracepoint("tcp_probe", trustedProgram("arg:trusted")))
 		},
 		loss:   "the hook at each ACK takes twice as many instructions, because the kernel checks each read",
-		remedy: "a kernel from 6.9 on",
+		remedy: "kernel 6.9 or newer",
 	}, {
-		name: "raw_tp", group: groupTracepoints,
+		name:   "raw_tp",
+		group:  groupTracepoints,
 		probe:  func(m *machine) finding { return m.judgeBPF(attachRawTracepoint("tcp_probe")) },
 		loss:   "kernels without their own BTF cannot be observed per ACK",
-		remedy: "a kernel from 4.17 on",
+		remedy: "kernel 4.17 or newer",
 	}, {
-		name: "raw_tp_test_run", group: groupTracepoints, needs: need(required, bpf, Monitor, Record),
+		name:   "raw_tp_test_run",
+		group:  groupTracepoints,
+		needs:  need(required, bpf, Monitor, Record),
 		probe:  func(m *machine) finding { return m.judgeBPF(runRawTracepoint()) },
 		loss:   "the rate of the kernel's ticks is unknown, so its timers cannot be read",
-		remedy: "a kernel from 5.10 on",
+		remedy: "kernel 5.10 or newer",
 	}}
 	for _, t := range source.Tracepoints() {
 		c := tracepointCheck(t)
@@ -60,9 +66,12 @@ func tracepointChecks() []check {
 		checks = append(checks, c)
 	}
 	checks = append(checks, check{
-		name: "tcp_retransmit_result", group: groupTracepoints,
-		probe: probeRetransmitResult, needs: need(optional, bpf, Monitor, Record),
-		loss: "retransmissions refused by the local device cause no event", remedy: "a kernel from 6.17 on",
+		name:   "tcp_retransmit_result",
+		group:  groupTracepoints,
+		probe:  probeRetransmitResult,
+		needs:  need(optional, bpf, Monitor, Record),
+		loss:   "retransmissions refused by the local device cause no event",
+		remedy: "kernel 6.17 or newer",
 	})
 	known := source.Tracepoints()
 	for _, p := range source.Parts() {
@@ -77,8 +86,11 @@ func tracepointChecks() []check {
 		}
 	}
 	checks = append(checks, check{
-		name: "drop_reasons", group: groupTracepoints, probe: probeDropReasons,
-		loss: "--with drops: drops have no reason", remedy: "a kernel from 5.17 on",
+		name:   "drop_reasons",
+		group:  groupTracepoints,
+		probe:  probeDropReasons,
+		loss:   "--with drops: drops have no reason",
+		remedy: "kernel 5.17 or newer",
 	})
 	for _, t := range unusedTracepoints {
 		c := tracepointCheck(t)
@@ -90,8 +102,10 @@ func tracepointChecks() []check {
 
 func tracepointCheck(t source.Tracepoint) check {
 	return check{
-		name: t.Name, group: groupTracepoints, remedy: "a kernel from " + t.Since + " on",
-		probe: func(m *machine) finding { return probeTracepoint(m, t.Name) },
+		name:   t.Name,
+		group:  groupTracepoints,
+		remedy: "kernel " + t.Since + " or newer",
+		probe:  func(m *machine) finding { return probeTracepoint(m, t.Name) },
 	}
 }
 
