@@ -142,9 +142,9 @@ func TestDropsOfThisHostAreJoinedWithRetransmissions(t *testing.T) {
 			}
 			again := r.Totals.Retransmissions
 			here := again.Losses.Here
-			found := len(here) == 1 && here[0].Place == c.place && here[0].Packets*10 >= again.Packets*9
-			if !found || again.Packets == 0 {
-				t.Errorf("of %d retransmissions: %+v", again.Packets, again.Losses)
+			// Each dropped packet is sent again. A timer may send others, too.
+			if len(here) != 1 || here[0].Place != c.place || here[0].Packets < int64(sent) {
+				t.Errorf("of %d drops and %d retransmissions: %+v", sent, again.Packets, again.Losses)
 			}
 			want := "lost here, " + c.place
 			for _, verb := range []string{"info", "diagnose"} {
