@@ -59,7 +59,7 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 		{[]string{"export", "a.atr", "-o", "new/"}, "new/: no format for the files of the new folder"},
 		{[]string{"export", "a.atr", "-o", "a.xlsx"}, "a.xlsx: the suffix .xlsx names no format; give one with --to"},
 		{[]string{"export", "a.atr", "-o", "a.jsonl", "--table", "flows"}, "jsonl has no tables"},
-		{[]string{"monitor", "a.atr", "--speed", "x"}, `--speed "x": want a number from 0 on`},
+		{[]string{"monitor", "a.atr", "--speed", "x"}, `--speed "x": want a number of at least 0`},
 		{[]string{"lab", "nonsense"}, "nonsense"},
 		{[]string{"lab", "run", "quickstart", "--lag-limit", "0s"}, "lag-limit"},
 		{[]string{"lab", "run", "quickstart", "--at-once", "0"}, "at-once"},

@@ -79,7 +79,7 @@ func replay(
 	meta := r.Metadata()
 	density, err := filter.ParseDensity(meta.Density)
 	if err != nil {
-		density = filter.Density{} // of a later version
+		density = filter.Density{} // the density is of a later version
 	}
 	table := screen.NewTable(screen.TableOptions{
 		SampleEvery: max(density.Every, time.Duration(meta.IntervalNs)), Diagnosis: diagnoseOptions(meta),

@@ -66,7 +66,7 @@ func wanted(wrong *pflag.InvalidValueError) string {
 	case "int":
 		return "a whole number"
 	case "uint":
-		return "a whole number from 0 on"
+		return "a whole number of at least 0"
 	case "uint16":
 		return fmt.Sprintf("a whole number from 0 to %d", math.MaxUint16)
 	case "uint32":

@@ -24,10 +24,10 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	f.given = fl.Changed
 	fl.Var(units.WholeFlag(&f.CwndMaxPackets, kind.MinBound, kind.MaxBound), "cwnd-max",
-		"upper bound of the congestion window in packets, from 2 on (sockets without cubic_bound: by the socket "+
+		"upper bound of the congestion window in packets, at least 2 (sockets without cubic_bound: by the socket "+
 			"option, which overwrites ssthresh)")
 	fl.Var(units.WholeFlag(&f.CwndMinPackets, kind.MinBound, kind.MaxBound), "cwnd-min",
-		"lower bound of the congestion window in packets, from 2 on (cubic_bound only)")
+		"lower bound of the congestion window in packets, at least 2 (cubic_bound only)")
 	fl.Var(units.WholeFlag(&f.InitialWindowPackets, 1, tune.MaxWindow), "initial-window",
 		"congestion window in packets with which new sockets start")
 	fl.StringVar(&f.CongestionControl, "cc", "", "congestion control")

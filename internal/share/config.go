@@ -70,7 +70,7 @@ func (c *Config) check() error {
 	case c.MulticastBps != 0 && (c.MulticastBps < lowestMulticast || c.MulticastBps > highestMulticast):
 		return fmt.Errorf("a multicast rate of %g bit/s: want 1 to 600 Mbit/s", c.MulticastBps)
 	case c.Control.Alpha != nil && !(*c.Control.Alpha >= 0):
-		return fmt.Errorf("an alpha of %g: want a number from 0 on, or inf", *c.Control.Alpha)
+		return fmt.Errorf("an alpha of %g: want a number of at least 0, or inf", *c.Control.Alpha)
 	case c.Policy.DividesCapacity() && c.CapacityBps <= 0:
 		return fmt.Errorf("the policy %s divides a capacity, and none is given", c.Policy)
 	}

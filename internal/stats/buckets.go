@@ -2,14 +2,14 @@ package stats
 
 import "math/bits"
 
-// Buckets numbers buckets of logarithmic width for values from 0 on. Each octave has 2^b buckets,
+// Buckets numbers buckets of logarithmic width for values of at least 0. Each octave has 2^b buckets,
 // where b is the constant's value. Values below 2^(b+1) have a bucket each.
 //
 // Buckets for values below 2^n number (n-b+1)<<b. Limit an index to the last of them for greater
 // values.
 type Buckets int
 
-// Index returns the bucket of a value from 0 on.
+// Index returns the bucket of a value of at least 0.
 func (b Buckets) Index(v int64) int {
 	if v < 1<<b {
 		return int(v)

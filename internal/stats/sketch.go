@@ -20,7 +20,7 @@ var sketchBins = func() *mapping.CubicallyInterpolatedMapping {
 	return m
 }()
 
-// Sketch collects values from 0 on. Its extremes are exact. Its quantiles are within SketchAccuracy
+// Sketch collects values of at least 0. Its extremes are exact. Its quantiles are within SketchAccuracy
 // of the value of the nearest rank. Its memory grows with the number of different values, not with
 // their range.
 type Sketch struct {

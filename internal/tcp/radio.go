@@ -11,7 +11,7 @@ type RadioKind uint8
 
 // The kinds of records about radios. docs/reference/radio.md describes each.
 const (
-	RadioNone      RadioKind = iota // of a newer version
+	RadioNone      RadioKind = iota // a kind of a newer version
 	RadioInterface                  // an interface: its addresses, network and channel
 	RadioStation                    // counters and rates of the link to a station
 	RadioTID                        // counters of one traffic identifier of that link

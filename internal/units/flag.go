@@ -94,7 +94,7 @@ func NumberFlag(to *float64) *Flag[float64] {
 	parse := func(text string) (float64, error) {
 		v, ok := ParseNumber(text)
 		if !ok {
-			return 0, &SyntaxError{Text: text, Expected: "a number from 0 on, such as 2.5"}
+			return 0, &SyntaxError{Text: text, Expected: "a number of at least 0, such as 2.5"}
 		}
 		return v, nil
 	}

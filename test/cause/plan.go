@@ -19,7 +19,7 @@ type Plan struct {
 	ReceiveBuffer int    `json:"receive_buffer" yaml:"receive_buffer,omitempty"` // SO_RCVBUF of the receiver in bytes
 	WindowClamp   int    `json:"window_clamp" yaml:"window_clamp,omitempty"`     // TCP_WINDOW_CLAMP of the receiver
 	PacingBps     int64  `json:"pacing_bps" yaml:"pacing_bps,omitempty"`         // SO_MAX_PACING_RATE of the sender
-	Congestion    string `json:"congestion" yaml:"congestion,omitempty"`         // of the sender; empty: the default
+	Congestion    string `json:"congestion" yaml:"congestion,omitempty"`         // the sender's; empty: the default
 	Nagle         bool   `json:"nagle" yaml:"nagle,omitempty"`                   // keep Nagle's algorithm at the sender
 	Cork          bool   `json:"cork" yaml:"cork,omitempty"`                     // TCP_CORK, never released
 	// Request and answer: the client writes Requests in a row, the server answers with Answer bytes
@@ -35,7 +35,7 @@ type Plan struct {
 
 // Pace is the pace of both programs for a time.
 type Pace struct {
-	For time.Duration `json:"pace_for" yaml:"pace_for,omitempty"` // of a phase
+	For time.Duration `json:"pace_for" yaml:"pace_for,omitempty"` // a phase's duration
 	// The sender writes WriteBytes each Every. Every is zero for writing as fast as possible, and
 	// WriteBytes is zero for no data at all.
 	WriteBytes int           `json:"write_bytes" yaml:"write_bytes,omitempty"`

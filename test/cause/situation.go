@@ -18,7 +18,7 @@ import (
 // Situation is a cell, its traffic and the known cause.
 type Situation struct {
 	Name string `yaml:"name"`
-	Seed uint64 `yaml:"seed"` // of the drawn parameters, and of the cell
+	Seed uint64 `yaml:"seed"` // draws the parameters, and is the seed of the cell
 	Kind Kind   `yaml:"kind"`
 	// Limits are the right answers at the sender, as the diagnosis names them: one for each phase.
 	// An answer may have alternatives, separated by a bar.

@@ -31,7 +31,7 @@ type Row struct {
 	APLimit   int // packets
 	Runs      int // seeds
 	Goodput   float64
-	Range     [2]float64 // of the runs
+	Range     [2]float64 // least and greatest value of the runs
 	Stations  []float64  // the first run's, fast ones first
 	Backlog   float64    // packets in the access point's queue
 	RTTMs     float64    // as TCP measures it

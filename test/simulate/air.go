@@ -36,7 +36,7 @@ type Progress struct {
 
 const (
 	packetBytes  = 1500
-	payloadBytes = 1448 // of a packet, with TCP's time stamps
+	payloadBytes = 1448 // payload of a packet with TCP's time stamps
 	packetBits   = 8 * packetBytes
 	payloadBits  = 8 * payloadBytes
 )

@@ -82,7 +82,7 @@ type emulatedFlow struct {
 	noticed        int             // lost packets that it has noticed
 	reported       int             // received as of the last acknowledgement
 	counted        int             // received as of the last progress
-	sentAt         []time.Duration // of the packets from acked on
+	sentAt         []time.Duration // send times of the packets, the first not yet acknowledged first
 	progress       Progress
 	rtts           int
 	rttSum         time.Duration
@@ -220,7 +220,7 @@ func (e *Emulated) SetWindow(flow int, w Window) {
 		f.cubic = newCubic()
 	}
 	f.window = w.Packets
-	if !f.Download && w.Packets > 0 { // what is received is bounded by the receive window
+	if !f.Download && w.Packets > 0 { // the receive window bounds downloads
 		f.cubic.bound(float64(w.Least), float64(w.Packets))
 	}
 	if f.sent == f.acked {

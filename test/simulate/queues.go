@@ -39,7 +39,7 @@ type station struct {
 	window       int
 	rate, target float64 // bit/s
 	rtt          time.Duration
-	bits         float64 // of payload, since Drain
+	bits         float64 // payload since Drain
 	limited      bool    // by the window
 }
 

@@ -123,10 +123,10 @@ func parse(data []byte) (*Picture, error) {
 // reader keeps the place in the document.
 type reader struct {
 	*Picture
-	stack []transform // of the open elements
+	stack []transform // transforms of the open elements
 	text  *Text       // the open text
-	size  float64     // of its font
-	place transform   // of the left end of its baseline
+	size  float64     // its font's size
+	place transform   // left end of its baseline
 }
 
 func (r *reader) start(e xml.StartElement) error {

@@ -12,11 +12,11 @@ import (
 // header holds the offsets of the parts of an IP packet.
 type header struct {
 	version   uint8
-	protocol  uint8  // of the transport
+	protocol  uint8  // transport protocol, as in IP
 	fragment  bool   // a fragment other than the whole: ports cannot be relied on
 	transport uint16 // where the transport header begins
 	payload   uint16 // where its payload begins; the transport header's own beginning where it is not TCP or UDP
-	length    uint16 // of the IP packet
+	length    uint16 // length of the IP packet, bytes
 }
 
 // Flags of a TCP header.

@@ -28,7 +28,7 @@ func (h *histogram) record(ns int64) {
 	h.max = max(h.max, ns)
 }
 
-// class returns the class of a duration from 0 on.
+// class returns the class of a duration of at least 0.
 func class(ns int64) int { return min(octave.Index(ns), classes-1) }
 
 // quantile is the duration that a share q of all did not exceed, as the upper end of its class.

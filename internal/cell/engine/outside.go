@@ -14,7 +14,7 @@ import (
 // and resolves the addresses of hosts outside.
 type outside struct {
 	neighbours map[netip.Addr]neighbour
-	linkLocal  netip.Addr // of the engine
+	linkLocal  netip.Addr // the engine's address
 	frame      [virtioBytes + 128]byte
 }
 
@@ -123,7 +123,7 @@ func (l *loop) discovery(p *port, ip []byte, from mac) {
 }
 
 func (p *port) sendDiscovery(kind, flags, option byte, to mac, source, destination, target netip.Addr) {
-	const length = 32 // of the message
+	const length = 32 // the message's length, bytes
 	b := p.outside.start(to, p.router, etherIP6)
 	ip := len(b)
 	b = append(b, 0x60, 0, 0, 0, 0, length, unix.IPPROTO_ICMPV6, 255)

@@ -218,7 +218,7 @@ func (e *process) open(in *bufio.Reader, build Builder) error {
 		return err
 	}
 	RemoveLeftovers()
-	removeNamespaces(func(pid int) bool { return pid == os.Getpid() }) // of an engine that had this PID
+	removeNamespaces(func(pid int) bool { return pid == os.Getpid() }) // left by an engine that had this PID
 	l := &loop{
 		coalesce: e.config.Coalesce, quantumNs: int64(e.config.Quantum), done: make(chan struct{}, 1),
 	}

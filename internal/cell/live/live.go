@@ -28,7 +28,7 @@ var folder = "/run/airtide/cell"
 
 // ID names a running cell on this machine.
 type ID struct {
-	PID    int `json:"pid"`    // of the process that runs it
+	PID    int `json:"pid"`    // process that runs the cell
 	Number int `json:"number"` // counts the cells of that process, from 1
 }
 

@@ -121,7 +121,7 @@ type contender struct {
 
 	cw       int
 	failures int   // since the last success or reset: the station retry counter (QSRC)
-	slots    int64 // of back-off left
+	slots    int64 // back-off left, slots
 	// startNs is when the medium has been idle long enough (DIFS, AIFS, EIFS) for slots to count.
 	startNs int64
 	// accessNs is the time of its transmission if the medium stays idle, or never if it has nothing

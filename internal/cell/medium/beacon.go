@@ -42,7 +42,7 @@ func (b *Beacons) check(band Band) error {
 // beaconing is the medium's side of beacons.
 type beaconing struct {
 	intervalNs int64
-	airNs      int64 // of one beacon
+	airNs      int64 // airtime of one beacon
 	pifsNs     int64
 	nextNs     int64 // never without beacons
 	failed     bool  // the frame on the air before it got no answer

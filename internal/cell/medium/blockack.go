@@ -28,7 +28,7 @@ type link struct {
 	first, next uint32
 	waiting     int  // frames that are not acknowledged
 	bar         bool // the next frame is a BlockAckReq
-	listed      bool // of the access point's: counted in its number of links with something to repeat
+	listed      bool // the access point counts it among its links with something to repeat
 }
 
 func newLink(station, owner, frames int) link {

@@ -86,9 +86,9 @@ const MostFrames = 256
 // Aggregation limits A-MPDUs. The zero value means no aggregation. The limits of the standard and
 // the longest PPDU always apply. A single frame is always allowed.
 type Aggregation struct {
-	Bytes     int   // of the A-MPDU with delimiters and padding. Zero: no aggregation
+	Bytes     int   // greatest A-MPDU with delimiters and padding. Zero: no aggregation
 	Frames    int   // zero: as many as a BlockAck agreement holds (64; 802.11ax 256)
-	AirtimeNs int64 // of the PPDU. Zero: 5.484 ms
+	AirtimeNs int64 // longest PPDU. Zero: 5.484 ms
 }
 
 func (c *Config) prepare() error {

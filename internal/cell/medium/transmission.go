@@ -8,9 +8,9 @@ type transmission struct {
 	radio *radio
 	// bar: a BlockAckReq instead of data.
 	bar            bool
-	seqs           []uint32 // of the data frames
-	retries        int      // of them, sent before
-	lost           int      // of them, by frame errors
+	seqs           []uint32 // sequence numbers of the data frames
+	retries        int      // frames that were sent before
+	lost           int      // frames lost by frame errors
 	startNs, endNs int64
 	bytes          int
 	rts            bool // RTS and CTS precede the PPDU, from startNs on

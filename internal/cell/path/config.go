@@ -141,7 +141,7 @@ func (c Change) validate(stations int) error {
 		return nil
 	}
 	if c.Station < 0 || c.Station >= stations {
-		return fmt.Errorf("terminal %d does not exist; there are %d, from 0 on", c.Station, stations)
+		return fmt.Errorf("terminal %d does not exist; there are %d, counted from 0", c.Station, stations)
 	}
 	return c.Line.validate()
 }

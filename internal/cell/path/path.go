@@ -35,7 +35,7 @@ type Path struct {
 	// heads has the first event of every line. An entry that is not its line's first any more is
 	// stale and passed over.
 	heads  heap
-	number uint64 // of the next packet
+	number uint64 // the next packet's number
 	// latestNs is the latest time handled.
 	latestNs int64
 }

@@ -11,11 +11,11 @@ const maxRateBps = 1e12
 
 // frame waits for the wire or is on it.
 type frame struct {
-	number    uint64 // of its packet
-	length    int    // of the IP packet
+	number    uint64 // its packet's number
+	length    int    // length of the IP packet, bytes
 	enteredNs int64
-	startNs   int64 // of its preamble
-	endNs     int64 // of its last bit; the gap follows
+	startNs   int64 // start of its preamble
+	endNs     int64 // end of its last bit; the gap follows
 }
 
 // wire is a FIFO and a link by virtual clock: the times of a frame are known as soon as it enters,

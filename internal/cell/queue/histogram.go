@@ -20,7 +20,7 @@ type Histogram struct {
 	min, max int64
 }
 
-// bucketOf returns the bucket of a value from 0 on.
+// bucketOf returns the bucket of a value of at least 0.
 func bucketOf(v int64) int { return min(octave.Index(v), buckets-1) }
 
 // middle returns the value that represents a bucket.

@@ -133,7 +133,7 @@ func parseInterface(b []byte) (i Interface, err error) {
 type value struct {
 	field  tcp.RadioField
 	factor int64
-	signed bool // of one byte
+	signed bool // a signed byte
 }
 
 var stationValues = map[uint16]value{

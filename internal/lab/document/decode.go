@@ -100,7 +100,7 @@ func (d *decoder) plain(n *Node, path string, v reflect.Value) {
 			return err
 		})
 	case reflect.Uint64:
-		d.scalar(n, path, "a whole number from 0 on", func(text string) error {
+		d.scalar(n, path, "a whole number of at least 0", func(text string) error {
 			i, err := strconv.ParseUint(text, 10, 64)
 			v.SetUint(i)
 			return err

@@ -38,9 +38,9 @@ func (k Kind) String() string {
 type Node struct {
 	Position
 	Kind   Kind
-	Text   string  // of a scalar, as written
-	Items  []*Node // of a sequence
-	Fields []Field // of a mapping, in the file's order
+	Text   string  // a scalar's text, as written
+	Items  []*Node // a sequence's items
+	Fields []Field // a mapping's fields, in the file's order
 }
 
 // Field is a named value of a mapping.

@@ -44,7 +44,7 @@ type timeline struct {
 	f        plan.Figure
 	read     map[*result.Result]*timeSeries
 	repeats  []int
-	duration float64 // of the longest run, seconds
+	duration float64 // duration of the longest run, seconds
 	warmup   float64 // seconds; zero without a warm-up
 }
 

@@ -260,7 +260,7 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"alpha below 0", "profile: pixel4", "profile: pixel4\n    share: {policy: shares, alpha: -1}",
-			`terminals.phone.share.alpha: found "-1", expected a number from 0 on, or inf`,
+			`terminals.phone.share.alpha: found "-1", expected a number of at least 0, or inf`,
 		},
 		{
 			"alpha of some", "  board: {link: ethernet, congestion: fair}",

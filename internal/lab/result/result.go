@@ -23,9 +23,9 @@ type Result struct {
 	Point      string     `json:"point" jsonschema:"The id of the sweep's point; empty without a sweep."`
 	// Settings has the value of each swept parameter.
 	Settings map[string]judge.Param `json:"settings" jsonschema:"The value of each swept parameter at the point."`
-	Repeat   int                    `json:"repeat" jsonschema:"Number of the repeat, from 1 on."`
+	Repeat   int                    `json:"repeat" jsonschema:"Number of the repeat, counted from 1."`
 	Seed     uint64                 `json:"seed" jsonschema:"Seed of all random numbers of the run."`
-	Attempt  int                    `json:"attempt" jsonschema:"Number of the attempt, from 1 on. Earlier attempts failed or were not valid."`
+	Attempt  int                    `json:"attempt" jsonschema:"Number of the attempt, counted from 1. Earlier attempts failed or were not valid."`
 
 	Started time.Time `json:"started" jsonschema:"Time zero of the run, by the wall clock."`
 	Ended   time.Time `json:"ended" jsonschema:"Time at which everything was removed, by the wall clock."`

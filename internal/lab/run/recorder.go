@@ -26,7 +26,7 @@ import (
 // tcpRecorder records the TCP of the namespaces into one file.
 type tcpRecorder struct {
 	dir, tool string
-	record    plan.Names // of machines
+	record    plan.Names // machines that are recorded
 	radio     bool       // with the data of the terminals' radios
 	machines  *machines
 

@@ -21,7 +21,7 @@ type cellSampler struct {
 	warmup time.Duration
 	series *result.Series
 
-	samples        []sample // whose statuses have not been read
+	samples        []sample // samples without a status yet
 	counts         measure.Counts
 	from, to, last *cell.Status // at warm-up, the latest, and the latest in the series
 }

@@ -14,8 +14,8 @@ import (
 type Score struct {
 	Run      string    `json:"run,omitempty"`
 	Point    string    `json:"point,omitempty"`
-	Unit     string    `json:"unit,omitempty"` // of all rates; empty if the numbers had none
-	Of       string    `json:"of"`             // what has a rate: terminal, flow, process or peer
+	Unit     string    `json:"unit,omitempty"` // unit of all rates; empty if the numbers had none
+	Of       string    `json:"of"`             // terminal, flow, process or peer: each has a rate
 	Names    []string  `json:"names"`
 	Rates    []float64 `json:"rates"`
 	Max      []float64 `json:"max"`
@@ -54,7 +54,7 @@ type Options struct {
 	Weights []float64 // nil means 1 each
 	Wire    float64   // 0 means no limit
 	Alpha   float64
-	Unit    string // of all rates; empty if they have none
+	Unit    string // unit of all rates; empty if they have none
 }
 
 // OptionError says that an option does not fit the rates.

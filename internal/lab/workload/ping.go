@@ -76,7 +76,7 @@ type pingAnswers struct {
 }
 
 type answer struct {
-	sequence int64 // of the request, counted from 1
+	sequence int64 // the request's number, counted from 1
 	rtt      time.Duration
 }
 

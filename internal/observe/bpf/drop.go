@@ -16,7 +16,7 @@ type drop struct {
 	timeNs              int64
 	source, destination netip.AddrPort
 	seq                 uint32
-	bytes               int64 // of the stream, a SYN included
+	bytes               int64 // bytes of the stream, a SYN included
 	netns               uint32
 	text                string // reason and device
 }

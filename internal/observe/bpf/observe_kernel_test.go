@@ -185,7 +185,7 @@ func failOrSkip(t *testing.T, err error) {
 	case errors.Is(err, ErrNoBTF):
 		t.Skipf("needs a kernel with BTF: %v", err)
 	}
-	// Every kernel from 5.8 on with BTF takes tp_btf and raw_tp.
+	// Kernels 5.8 or newer with BTF take tp_btf and raw_tp.
 	t.Fatalf("opening the source: %v", err)
 }
 

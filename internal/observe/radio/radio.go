@@ -30,7 +30,7 @@ type Source struct {
 	client    *nl80211.Client
 	events    *nl80211.Events
 	addresses *addresses
-	netns     uint32 // that of the interfaces
+	netns     uint32 // the interfaces' namespace
 	all       []nl80211.Interface
 	told      map[int]tcp.Radio // the last record of each interface
 	surveyed  time.Time

@@ -78,7 +78,7 @@ type end struct {
 	recoverTo int64 // bytes sent when it began to send again; 0 outside of recovery
 	timedOut  bool  // the recovery began with a timeout
 	sentNs    int64 // time of the last segment with data
-	short     bool  // that segment filled neither itself nor the window: no more data waited
+	short     bool  // the segment filled neither itself nor the window: no more data waited
 	// echoUs is the RTT from the capture to this end, and echoMeanUs its smoothed mean; 0 if
 	// unknown. silent counts RTTs to the other end without it.
 	echoUs, echoMeanUs int64

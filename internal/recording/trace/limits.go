@@ -24,7 +24,7 @@ const (
 const (
 	maxName        = 64   // bytes of the name of a process, congestion control, interface or network
 	maxPath        = 4096 // bytes of a cgroup's path (PATH_MAX)
-	maxAddresses   = 256  // of an interface
+	maxAddresses   = 256  // addresses of an interface
 	maxText        = 4096 // bytes of an event's text
 	maxDescription = 4 << 20
 	maxLossText    = 256 << 10
@@ -44,7 +44,7 @@ type limits struct {
 	flows       int64 // different ones
 	definitions int64
 	rows        int64 // samples and events, delivered or not
-	bytes       int64 // of the blocks that raised them
+	bytes       int64 // bytes of the blocks that raised them
 }
 
 func newLimits() limits {

@@ -141,7 +141,7 @@ func describe(m Metadata) description {
 	return d
 }
 
-// names lists the names of the numbers from 0 on. A number without a name prints as something that
+// names lists the names of numbers, beginning with 0. A number without a name prints as something that
 // ends in itself.
 func names(name func(uint8) string) (all []string) {
 	for i := range uint8(255) {

@@ -38,7 +38,7 @@ type Options struct {
 type Writer struct {
 	path  string
 	file  io.WriteCloser
-	fd    int   // of a file that others may delete, truncate or move; -1 for a stream
+	fd    int   // the file, which others may delete, truncate or move; -1 for a stream
 	size  int64 // bytes in whole blocks
 	err   error
 	stats Stats

@@ -24,7 +24,7 @@ var (
 
 // Terminal is a terminal that wants a share.
 type Terminal struct {
-	// Name is for messages. Without one they name the place in the list, from 1 on.
+	// Name is for messages. Without one they name the place in the list, counted from 1.
 	Name string
 	// Max is the rate that it reaches alone: M.
 	Max float64

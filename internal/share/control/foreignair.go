@@ -31,7 +31,7 @@ const (
 type foreignAir struct {
 	part  float64 // of the airtime, smoothed; below 0 it counts as 0
 	known bool
-	log   float64 // logarithm of the factor of the queue target, from 0 on
+	log   float64 // logarithm of the factor of the queue target, at least 0
 }
 
 // update takes the busy part of the time in a step of a length; 0: it is not known.

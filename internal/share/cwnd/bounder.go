@@ -28,12 +28,12 @@ type Bounder struct {
 	bounder *congestion.Bounder
 	tuned   *tune.Applied
 	cookies map[ends]uint64
-	reasons map[ends]string // of sockets that could not be given the congestion control
+	reasons map[ends]string // why sockets could not be given the congestion control
 	lookNs  time.Duration   // time of the last search for sockets
 	bindNs  time.Duration   // time of the last binding
 	set     map[uint64]setting
 	missing map[ends]time.Duration // flows without a known socket, and since when
-	now     time.Duration          // of the last Set
+	now     time.Duration          // time of the last Set
 }
 
 // Unbound is a flow that is not bounded.

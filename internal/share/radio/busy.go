@@ -13,7 +13,7 @@ const surveyEvery = time.Second
 
 // busyTime follows the busy part of a channel's time. The zero value is ready.
 type busyTime struct {
-	at   time.Duration // of the last question, on the monotonic clock
+	at   time.Duration // time of the last question, on the monotonic clock
 	last tcp.Radio     // the answer
 	part float64       // between the last two answers; 0: unknown
 }

@@ -90,7 +90,7 @@ type connections struct {
 	quiet  map[net.Conn]uint64 // those that may be closed, by when they began to be
 	all    map[net.Conn]netip.Prefix
 	count  uint64
-	places chan struct{} // of pages that are made
+	places chan struct{} // one for each page that is being made
 }
 
 func newConnections() *connections {

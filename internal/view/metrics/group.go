@@ -58,7 +58,7 @@ type group struct {
 	counted        int64 // retransmitted segments by the kernel's count
 	zeroWindows    int64
 	rtt            stats.Sketch // µs, of the present window
-	lastRTT        stats.Sketch // of the window before
+	lastRTT        stats.Sketch // RTTs of the window before
 	limited        map[diagnose.Limit]float64
 }
 

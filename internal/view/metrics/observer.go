@@ -32,7 +32,7 @@ type Observer struct {
 	flows    map[tcp.FlowID]*connection
 	groups   map[name]*group
 	engine   *diagnose.Engine
-	beginNs  int64 // of the window; 0 before the first sample
+	beginNs  int64 // begin of the window; 0 before the first sample
 	judging  sync.WaitGroup
 	loss     tcp.Loss
 	touched  []*connection // scratch of Samples

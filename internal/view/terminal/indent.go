@@ -68,7 +68,7 @@ func (l *List) End(rest any) error {
 // characters that a terminal could obey.
 type indenter struct {
 	out    io.Writer
-	buffer []byte // what is not written yet
+	buffer []byte // bytes to write
 	// The member of the outermost object with this name, in quotes, is an empty list. It is filled
 	// with these elements.
 	list     string
@@ -146,7 +146,7 @@ func (i *indenter) print(text []byte, depth int) error {
 			}
 		case ':':
 			i.put(": ")
-		default: // of a number or a name
+		default: // a number or a name
 			i.buffer = append(i.buffer, c)
 		}
 	}
