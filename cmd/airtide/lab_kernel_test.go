@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,7 +122,7 @@ terminals:
   told:
     profile: linux-today
     radio: {standard: n, phy_rate: 65 Mbit/s, schedule: [{at: 1 s, phy_rate: 130 Mbit/s}]}
-    share: {policy: shares, knows_phy: true}
+    share: {policy: shares, knows_phy: true, knows_busy: true}
   given:
     profile: linux-today
     radio: {standard: n, phy_rate: 65 Mbit/s}
@@ -136,8 +137,9 @@ measure:
   goodput: {quantity: goodput, take: each}
 `
 
-// TestTerminalsOfALabShare lets agents share. One agent gets its PHY rate and a change of it;
-// another agent joins and leaves in mid-run. Without -o, results go below the current folder.
+// TestTerminalsOfALabShare lets agents share. One agent gets its PHY rate, a change of it and the
+// channel's busy time; another agent joins and leaves in mid-run. Without -o, results go below the
+// current folder.
 func TestTerminalsOfALabShare(t *testing.T) {
 	need.Lab(t)
 	t.Parallel()
@@ -150,8 +152,9 @@ func TestTerminalsOfALabShare(t *testing.T) {
 		t.Fatalf("%v:\n%s", err, out)
 	}
 	type said struct {
-		Bounded bool
-		Own     struct {
+		Bounded     bool
+		ChannelBusy float64 `json:"channel_busy"`
+		Own         struct {
 			StandaloneBps    float64 `json:"standalone_bps"`
 			StandaloneSource string  `json:"standalone_source"`
 		}
@@ -183,6 +186,10 @@ func TestTerminalsOfALabShare(t *testing.T) {
 	if first.StandaloneSource != "phy" || last.StandaloneSource != "phy" ||
 		last.StandaloneBps < 1.5*first.StandaloneBps {
 		t.Errorf("told first %+v, last %+v", first, last)
+	}
+	busy := func(one said) bool { return one.ChannelBusy > 0.5 && one.ChannelBusy <= 1 }
+	if !slices.ContainsFunc(told, busy) || slices.ContainsFunc(given, busy) {
+		t.Errorf("the channel's busy time in %+v and %+v: want it in the first", told, given)
 	}
 	var end said     // while both were there: one may end before the other
 	var others []int // as their number changed

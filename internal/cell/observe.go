@@ -39,6 +39,7 @@ func (w *World) observe(s *Status, nowNs int64) {
 		t.APQueue.observe(w.ap.StatisticsOf(station), nowNs)
 	}
 	if w.medium != nil {
+		s.BusyNs = w.medium.BusyNs(nowNs)
 		s.AP.Radio.observe(w.medium.AP(), nowNs)
 		all := w.ap.Statistics()
 		s.AP.Queue.observe(&all, nowNs)

@@ -10,6 +10,7 @@ import (
 func (s *Status) since(earlier *Status) Status {
 	d := *s
 	d.TimeNs -= earlier.TimeNs
+	d.BusyNs -= earlier.BusyNs
 	d.Terminals = make([]TerminalStatus, len(s.Terminals))
 	d.Flows = make([]FlowStatus, len(s.Flows))
 	for i := range s.Terminals {

@@ -16,6 +16,9 @@ import (
 type Status struct {
 	// TimeNs is virtual time since Begin; before it, since the start.
 	TimeNs int64 `json:"time_ns"`
+	// BusyNs is the time in which the medium was busy: frames, their acknowledgements and the times
+	// between these, also of collisions.
+	BusyNs int64 `json:"busy_ns"`
 	// Engine is how the engine is doing; nil in virtual time.
 	Engine    *EngineStatus    `json:"engine,omitempty"`
 	Terminals []TerminalStatus `json:"terminals"`

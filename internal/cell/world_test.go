@@ -167,6 +167,10 @@ func TestNoPacketIsLostUncounted(t *testing.T) {
 			t.Errorf("seed %d: the access point's transmissions are %s, the sum of those to each terminal %s", seed,
 				must(json.Marshal(ap)), must(json.Marshal(downs)))
 		}
+		if s.BusyNs < ap.AirtimeNs || s.BusyNs > s.TimeNs || s.BusyNs == 0 && downs.PPDUs > 0 {
+			t.Errorf("seed %d: the medium was busy for %d of %d ns, the access point sent for %d", seed, s.BusyNs,
+				s.TimeNs, ap.AirtimeNs)
+		}
 		if drops != d.dropped {
 			t.Errorf("seed %d: %d packets were dropped, the terminals' drops are %d", seed, d.dropped, drops)
 		}

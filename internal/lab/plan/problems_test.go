@@ -276,6 +276,12 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 				`wlan`,
 		},
 		{
+			"channel without a radio", "profile: pixel4",
+			"profile: pixel4\n    link: ethernet\n    share: {policy: shares, knows_busy: true}",
+			`terminals.phone.share.knows_busy: found a channel of a terminal on Ethernet, expected false, or link: ` +
+				`wlan`,
+		},
+		{
 			"distance of some flows", "rtt: {quantity: ping_rtt}", "rtt: {quantity: ap_backlog_p95, flows: up}",
 			`measure.rtt.flows: found flows for ap_backlog_p95, expected none: it is a figure of the whole cell`,
 		},

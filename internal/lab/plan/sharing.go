@@ -13,17 +13,18 @@ import (
 
 // Sharing configures a terminal's sharing of the access point.
 type Sharing struct {
-	Policy   SharePolicy `json:"policy,omitzero" jsonschema:"none (default), or an agent (airtide share run) with the policy shares, equal-cap, equal-range or observe."`
-	MaxRate  Rate        `json:"max_rate,omitzero" jsonschema:"Standalone rate of the terminal. Default: its agent measures it."`
-	KnowsPHY bool        `json:"knows_phy,omitzero" jsonschema:"Whether the agent knows its PHY rate, as nl80211 reports it on Wi-Fi; max_rate takes precedence. Default false."`
-	Alpha    Alpha       `json:"alpha,omitzero" jsonschema:"Fairness, the same on all terminals that share: 0 maximises the total, 1 is proportional fairness, inf is max-min fairness. Default: index decides."`
-	Index    float64     `json:"index,omitzero" jsonschema:"Fairness that the greatest total must keep, the same on all terminals that share: Jain's index of rates as parts of standalone rates, 0.5 to 1. Default 0.99."`
-	Weight   float64     `json:"weight,omitzero" jsonschema:"Weight of the terminal, 0.1 to 10. Default 1."`
-	Capacity Rate        `json:"capacity,omitzero" jsonschema:"Rate that the policies equal-cap and equal-range divide."`
-	Disable  RuleNames   `json:"disable,omitzero" jsonschema:"Rules of the control to switch off, separated by commas, to measure their effect."`
-	Start    Duration    `json:"start,omitzero" jsonschema:"Time from the start of the run at which the agent starts; loading takes a second or two. Default: before the run, so that all agents know each other."`
-	Stop     Duration    `json:"stop,omitzero" jsonschema:"Time from the start of the run at which the agent ends and lifts its bounds. Default: after the run."`
-	Hub      string      `json:"hub,omitzero" jsonschema:"Server that runs a hub (airtide share hub), which relays reports. Default: the terminals send to each other."`
+	Policy    SharePolicy `json:"policy,omitzero" jsonschema:"none (default), or an agent (airtide share run) with the policy shares, equal-cap, equal-range or observe."`
+	MaxRate   Rate        `json:"max_rate,omitzero" jsonschema:"Standalone rate of the terminal. Default: its agent measures it."`
+	KnowsPHY  bool        `json:"knows_phy,omitzero" jsonschema:"Whether the agent knows its PHY rate, as nl80211 reports it on Wi-Fi; max_rate takes precedence. Default false."`
+	KnowsBusy bool        `json:"knows_busy,omitzero" jsonschema:"Whether the agent knows, each second, how busy the channel was, as many drivers report it. Default false."`
+	Alpha     Alpha       `json:"alpha,omitzero" jsonschema:"Fairness, the same on all terminals that share: 0 maximises the total, 1 is proportional fairness, inf is max-min fairness. Default: index decides."`
+	Index     float64     `json:"index,omitzero" jsonschema:"Fairness that the greatest total must keep, the same on all terminals that share: Jain's index of rates as parts of standalone rates, 0.5 to 1. Default 0.99."`
+	Weight    float64     `json:"weight,omitzero" jsonschema:"Weight of the terminal, 0.1 to 10. Default 1."`
+	Capacity  Rate        `json:"capacity,omitzero" jsonschema:"Rate that the policies equal-cap and equal-range divide."`
+	Disable   RuleNames   `json:"disable,omitzero" jsonschema:"Rules of the control to switch off, separated by commas, to measure their effect."`
+	Start     Duration    `json:"start,omitzero" jsonschema:"Time from the start of the run at which the agent starts; loading takes a second or two. Default: before the run, so that all agents know each other."`
+	Stop      Duration    `json:"stop,omitzero" jsonschema:"Time from the start of the run at which the agent ends and lifts its bounds. Default: after the run."`
+	Hub       string      `json:"hub,omitzero" jsonschema:"Server that runs a hub (airtide share hub), which relays reports. Default: the terminals send to each other."`
 }
 
 // SharePolicy is a policy of package internal/share/control, or NoShare.

@@ -46,6 +46,9 @@ func (t Terminal) check(c *checker, path string) {
 		if t.Share.KnowsPHY {
 			c.problem(path+".share.knows_phy", "a PHY rate of a terminal on Ethernet", "false, or link: wlan")
 		}
+		if t.Share.KnowsBusy {
+			c.problem(path+".share.knows_busy", "a channel of a terminal on Ethernet", "false, or link: wlan")
+		}
 		return
 	}
 	t.Radio.check(c, path+".radio")

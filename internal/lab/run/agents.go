@@ -16,7 +16,6 @@ import (
 	"airtide/internal/lab/result"
 	"airtide/internal/share"
 	"airtide/internal/share/cellkey"
-	"airtide/internal/share/radio"
 	"airtide/internal/units"
 )
 
@@ -26,9 +25,12 @@ type agents struct {
 	setup    *plan.Setup
 	dir      string
 	machines *machines
+	cell     *cellPart
 	// events start, stop and change agents during the run.
 	events []event
 	all    []*agent
+	// channel is the channel of the terminals whose agents know how busy it is.
+	channel channel
 }
 
 // agent is one process. Its output is kept in a file.
@@ -91,11 +93,9 @@ func (a *agents) Start(ctx context.Context) error {
 		if folder := os.Getenv(recordAgents); folder != "" {
 			flags.Record = filepath.Join(folder, m.Name()+".json.gz")
 		}
-		if t.Share.KnowsPHY {
-			if err := writePHY(a.phyPath(t.Name), t.Radio.PHY[0]); err != nil {
-				return err
-			}
-			flags.PHYFile = a.phyPath(t.Name)
+		flags.PHYFile, err = a.tellRadio(t)
+		if err != nil {
+			return err
 		}
 		args := append([]string{"share", "run"}, flags.Args()...)
 		start := func() error { return a.start(program, m, agentName, args...) }
@@ -109,8 +109,8 @@ func (a *agents) Start(ctx context.Context) error {
 		if t.Share.Stop > 0 {
 			a.at(t.Share.Stop, func() error { return a.interrupt(m.Name()) })
 		}
-		a.planPHY(t)
 	}
+	a.planSurveys()
 	return awaitPeers(ctx, first)
 }
 
@@ -306,25 +306,4 @@ func (a *agents) Files() (all []result.File) {
 		all = append(all, result.File{Machine: one.machine, Name: one.file})
 	}
 	return all
-}
-
-// phyPath returns the file with a terminal's PHY rate. The agent reads it instead of nl80211.
-func (a *agents) phyPath(terminal string) string {
-	return filepath.Join(a.dir, "phy-"+terminal+".json")
-}
-
-// planPHY plans the changes of a PHY rate in the file that the agent reads.
-func (a *agents) planPHY(t plan.TerminalSetup) {
-	if !t.Share.KnowsPHY {
-		return
-	}
-	for _, step := range t.Radio.PHY[1:] {
-		a.at(step.At, func() error { return writePHY(a.phyPath(t.Name), step) })
-	}
-}
-
-func writePHY(file string, s plan.PHYStep) error {
-	return radio.RateFile{
-		PHYRateBps: float64(s.PHY.RateBps), Standard: s.PHY.Standard.String(), Streams: s.PHY.Streams,
-	}.Write(file)
 }

@@ -71,7 +71,7 @@ func newAttempt(
 	a.guestTCP = &guestRecorder{dir: dir, tool: c.tool, record: s.RecordTCP, machines: a.machines}
 	a.packets = &packetRecorder{dir: dir, record: s.RecordPackets, machines: a.machines}
 	a.log = &logRecorder{dir: dir}
-	a.agents = &agents{setup: s, dir: dir, machines: a.machines}
+	a.agents = &agents{setup: s, dir: dir, machines: a.machines, cell: a.cell}
 	a.clocks = &clocks{machines: a.machines}
 	return a
 }

@@ -51,7 +51,8 @@ func (t RateFile) Write(path string) error {
 	return nil
 }
 
-// parse decodes the file. A rate of 0 means no rate, for example between two access points.
+// parse decodes the file. A rate of 0 means no rate, for example between two access points. Busy
+// counts without a rate, too.
 func parse(text []byte) (PHY, error) {
 	var t RateFile
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -135,7 +136,7 @@ func (f *file) now() (PHY, error) {
 		return p, err
 	}
 	f.said = ""
-	if p.Bps == 0 {
+	if p.Bps == 0 && p.Busy == 0 {
 		return p, fmt.Errorf("%w: %s tells a rate of 0", ErrNone, f.path)
 	}
 	return p, nil

@@ -58,6 +58,10 @@ func TestARateIsReadFromAFile(t *testing.T) {
 	}
 	tell(RateFile{Standard: "802.11n"})
 	until(0)
+	tell(RateFile{Standard: "802.11n", Busy: 0.5})
+	testnet.Eventually(t, 10*time.Second, "busy time without a rate", func() bool {
+		return r.State() == State{Place: Place{Busy: 0.5}}
+	})
 	if n := notices.Load(); n != 1 {
 		t.Errorf("a rate of 0 is told to be wrong")
 	}

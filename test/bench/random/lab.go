@@ -22,12 +22,16 @@ func (c *cell) experiment(repeats int) (string, error) {
 				phy.WidthMHz, phy.Streams, phy.GuardNs)
 		}
 		share := ""
-		if !c.measured && !station.NoAgent {
-			alone, err := s.Standalone(phy, 0)
-			if err != nil {
-				return "", err
+		if !station.NoAgent {
+			share = ", share: {knows_busy: true"
+			if !c.measured {
+				alone, err := s.Standalone(phy, 0)
+				if err != nil {
+					return "", err
+				}
+				share += fmt.Sprintf(", max_rate: %.0f kbit/s", alone/1e3)
 			}
-			share = fmt.Sprintf(", share: {max_rate: %.0f kbit/s}", alone/1e3)
+			share += "}"
 		}
 		fmt.Fprintf(&terminals, "  %s: {profile: linux-today, radio: {%s}%s}\n", name, radio, share)
 		fmt.Fprintf(&rtts, "    %s: {rtt: %d us}\n", name, (2 * station.Delay).Microseconds())

@@ -92,7 +92,8 @@ func checkSetup(t *testing.T, c *cell, setup *plan.Setup, sharing bool) {
 			t.Errorf("seed %d: %s has an RTT of %s instead of %s", c.seed, got.Name, delay, 2*station.Delay)
 		}
 		agent := sharing && !station.NoAgent
-		if got.Share.Agent() != agent || agent && (got.Share.MaxRate == 0) != c.measured {
+		if got.Share.Agent() != agent || agent && (got.Share.MaxRate == 0) != c.measured ||
+			agent && !got.Share.KnowsBusy {
 			t.Errorf("seed %d: %s shares with %+v", c.seed, got.Name, got.Share)
 		}
 		wantDown := 0

@@ -44,7 +44,6 @@ func runReal(ctx context.Context, lab *benchlab.Lab, cells int, first uint64) (s
 			failed = append(failed, fmt.Sprintf("seed %d, %s", c.seed, err))
 			continue
 		}
-		c.scenario.Survey = false // agents of the lab do not know it
 		p.virtual, err = c.judge()
 		if err != nil {
 			return "", fmt.Errorf("cell of seed %d: %w", c.seed, err)
@@ -138,7 +137,8 @@ func pageOfReal(pairs []pair, failed []string) string {
 
 %d of the [random cells](random-cells.md) with the kernel's TCP over the emulated cell, each once
 with and once without agents, measured from %d to %d s, beside the same cells in virtual time. The
-columns are explained there. Reports are lost only as the cell loses them. Written by
+columns are explained there. Reports are lost only as the cell loses them. Agents know how busy the
+channel is, each second. Written by
 `+"`go run ./test/bench/random -real`"+`.
 
 ## Real TCP
