@@ -10,6 +10,8 @@ type echoes struct {
 	last   uint32
 	dataNs int64 // time of the sender's last data
 	rtt    delays
+	// answers are the first times from a timestamp to its echo, pauses included.
+	answers delays
 }
 
 // stamp is a timestamp, and the time at which it first passed the capture.
@@ -41,7 +43,11 @@ func (e *echoes) echo(value uint32, timeNs int64) (ns int64) {
 	pauseNs := timeNs - e.dataNs
 	e.dataNs = timeNs
 	for n < len(e.stamps) && !less(value, e.stamps[n].value) {
-		if passed := timeNs - e.stamps[n].timeNs; e.stamps[n].value == value && passed > 2*pauseNs {
+		passed := timeNs - e.stamps[n].timeNs
+		if e.stamps[n].value == value && e.answers.count < locatingEchoes {
+			e.answers.add(passed)
+		}
+		if e.stamps[n].value == value && passed > 2*pauseNs {
 			ns = passed
 			e.rtt.add(ns)
 		}
@@ -67,6 +73,37 @@ func takeStamps(s *decode.Segment, sender, receiver *side, step *Step) {
 		if receiver.echoes != nil {
 			receiver.echoes.pass(s.Timestamp, s.TimeNs)
 		}
+	}
+}
+
+const (
+	// locatingEchoes is the number of echoes by which the place of the capture is told, and
+	// leastDelay the quantile that stands for the least delay.
+	locatingEchoes = 32
+	leastDelay     = 0.05
+	// atOnceNs is longer than an end needs for its answer.
+	atOnceNs = int64(1e6)
+)
+
+// locateByEchoes finds the end that the capture was taken at, if it lacks the handshake: there data
+// is acknowledged at once, or an acknowledgement releases data at once.
+func (c *connection) locateByEchoes(sender *side, client bool) {
+	if sender.echoes.answers.count < locatingEchoes || sender.rtt.count < locatingEchoes {
+		return
+	}
+	toReceiver := sender.rtt.quantile(leastDelay)
+	toSender := sender.echoes.answers.quantile(leastDelay)
+	ends := [2]string{nearClient, nearServer} // of the sender, of the receiver
+	if !client {
+		ends = [2]string{nearServer, nearClient}
+	}
+	switch {
+	case toSender < min(atOnceNs, toReceiver/4):
+		c.Near = ends[0]
+	case toReceiver < min(atOnceNs, toSender/4):
+		c.Near = ends[1]
+	default:
+		c.Near = nearNone
 	}
 }
 

@@ -148,6 +148,9 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) bool {
 		acknowledge(s, sender, receiver, step)
 	}
 	takeStamps(s, sender, receiver, step)
+	if s.Payload > 0 && c.Near == "" && sender.echoes != nil {
+		c.locateByEchoes(sender, from == 0)
+	}
 	sender.last = signs
 	step.InFlight = 0
 	if receiver.acked && sender.seen {
