@@ -33,9 +33,12 @@ var refutations = [numLimits]string{
 	Gaps:           "a sender that reports no retransmissions",
 	SenderOrNetwork: "a receive window that closes, or data that waits to be read " +
 		"(receive_queued_bytes)",
-	SenderHost: "a recording at the sender that names the path",
-	RadioLimit: "the same rate with a better signal on a free channel, or by cable",
-	AckBacklog: "captures at both ends in which the data waits and the acknowledgements do not",
+	SenderHost:    "a recording at the sender that names the path",
+	RadioLimit:    "the same rate with a better signal on a free channel, or by cable",
+	AckBacklog:    "captures at both ends in which the data waits and the acknowledgements do not",
+	Teardown:      "a connection that is kept open and is not faster",
+	PathMTU:       "a full segment that arrives (`ping -M do -s 1472`)",
+	UnfairSharing: "a rate that does not rise when the other connection pauses",
 }
 
 func (l Limit) refuted() string { return refutations[l] }
@@ -71,7 +74,7 @@ func (p *phase) next(l Limit) string {
 		}
 		return fmt.Sprintf("Look at the sending program: the congestion window would allow %s, and it sends %s.",
 			rate(p.windowBps()), now)
-	case RoundTrips, Handshake:
+	case RoundTrips, Handshake, Teardown:
 		return fmt.Sprintf("Reuse the connection and send requests without waiting: at an RTT of %s at most %.0f "+
 			"exchanges in a row fit into a second, and twice as many with two at a time.", milliseconds(p.rttUs),
 			1/p.rtt())
@@ -108,11 +111,6 @@ func (p *phase) next(l Limit) string {
 	case ShallowQueue:
 		return fmt.Sprintf("Let the queue at the bottleneck hold a window: %s at %s and %s; or use BBR.",
 			bytes(p.rateBps()/8*p.rtt()), now, milliseconds(p.rttUs))
-	case Timeout:
-		if p.timeouts > 2 && float64(p.flow.ackedAll) < p.mss() {
-			return "No full segment arrived, though shorter ones did: look for a link with a smaller MTU and a " +
-				"firewall without ICMP (`ping -M do -s 1472`); tcp_mtu_probing=1 works around it."
-		}
 	case Pacing:
 		return fmt.Sprintf("Remove or raise the pacing rate: the congestion window would allow %s instead of %s.",
 			rate(p.windowBps()), now)
@@ -149,6 +147,8 @@ var staticNext = [numLimits]string{
 		"end alone.",
 	AckBacklog: "Look at the way from the receiver to the sender: its rate, its queue, and downloads that fill " +
 		"it. Fewer acknowledgements (thinning in the access point) or a separate queue for them help.",
+	PathMTU: "Look for a link with a smaller MTU and a firewall without ICMP (`ping -M do -s 1472`). " +
+		"tcp_mtu_probing=1 works around it.",
 	SenderHost: "Record at the sender: its buffer, its congestion window, its pacing and its device cannot be told " +
 		"apart from segments.",
 }
@@ -178,8 +178,14 @@ func (p *phase) nextReceiveWindow() string {
 }
 
 func (p *phase) nextLoss() string {
-	loss := float64(p.reductions) / math.Max(1, float64(p.deliveredPackets))
-	return fmt.Sprintf("Find the lossy link. With one reduction in %.0f packets at %s a loss-based sender reaches "+
-		"about %s (%s seen); a quarter of the losses doubles that. BBR does not slow down for random loss.",
-		1/math.Max(1e-9, loss), milliseconds(p.rttUs), rate(p.lossRate(p.reductions)), rate(p.rateBps()))
+	losses := int64(p.reductions)
+	noun := "reduction"
+	if p.flow.source == Polled { // a poll sees few reductions, but counts all packets
+		losses = max(losses, p.retrans)
+		noun = "packet sent again"
+	}
+	each := float64(p.deliveredPackets) / math.Max(1, float64(losses))
+	return fmt.Sprintf("Find the lossy link. With one %s in %.0f packets at %s a loss-based sender reaches about %s "+
+		"(%s seen); a quarter of the losses doubles that. BBR does not slow down for random loss.", noun, each,
+		milliseconds(p.rttUs), rate(p.lossRate(losses)), rate(p.rateBps()))
 }

@@ -9,6 +9,9 @@ type bin struct {
 	samples      int32
 	// turns counts data that came in after data had gone out.
 	turns int32
+	// answers counts data that came behind a silence of half a round trip, and held those parts of
+	// a segment that came a timer later than a round trip.
+	answers, held int32
 	// ns is the time in each condition, as samples show it.
 	ns [numConditions]int64
 	// unseenBytes were acknowledged or received without a sample, in the time of condNone.
@@ -31,6 +34,8 @@ type bin struct {
 	there, back extremes
 	// queuedSamples counts samples with more than two segments received and not read.
 	queuedSamples int32
+	// fullAcks counts samples that acknowledge a full segment or more.
+	fullAcks int32
 	// filledWindows counts segments, as offloads join them, that filled the own window.
 	filledWindows int32
 	// fullSamples counts samples with a full send buffer.
@@ -73,6 +78,7 @@ type bin struct {
 	zeroWindows    int32
 	ownZeroWindows int32
 	fast           int32 // segments sent again by fast retransmit
+	fullResent     int32 // retransmissions of full segments
 }
 
 // extremes are the least, greatest and mean value of a level. Single precision halves the memory of
@@ -141,6 +147,8 @@ func (b *bin) merge(o *bin) {
 	b.retrans += o.retrans
 	b.outOfOrder += o.outOfOrder
 	b.turns += o.turns
+	b.answers += o.answers
+	b.held += o.held
 	levels, others := b.levels(), o.levels()
 	for i := range levels {
 		levels[i].merge(others[i])
@@ -173,6 +181,8 @@ func (b *bin) merge(o *bin) {
 	b.zeroWindows += o.zeroWindows
 	b.ownZeroWindows += o.ownZeroWindows
 	b.fast += o.fast
+	b.fullResent += o.fullResent
+	b.fullAcks += o.fullAcks
 }
 
 func (b *bin) levels() [13]*extremes {

@@ -330,8 +330,10 @@ func join(s, r *Connection, from, to End) Joined {
 	j := Joined{Connection: *s, Peer: r.ID}
 	j.Phases = slices.Clone(s.Phases)
 	j.OneEnd = from.Other[s.ID] || to.Other[r.ID]
-	polled := from.Source == Polled || to.Source == Polled
-	if a, b := from.Tracks.flows[s.ID], to.Tracks.flows[r.ID]; a != nil && b != nil && !j.OneEnd && !polled {
+	// Polls miss times, and a capture without the SYN counts bytes from its first segment.
+	unknown := func(e End, c *Connection) bool { return e.Source == Polled || e.Source == Captured && c.Inherited }
+	a, b := from.Tracks.flows[s.ID], to.Tracks.flows[r.ID]
+	if a != nil && b != nil && !j.OneEnd && !unknown(from, s) && !unknown(to, r) {
 		if d, ok := delaysBetween(a.Values, b.Values); ok {
 			j.Delays = &d
 		}

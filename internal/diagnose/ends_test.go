@@ -360,3 +360,17 @@ func TestPointsThatAreLeftOutMoveNoClock(t *testing.T) {
 			time.Duration(d.ErrorNs), time.Duration(way))
 	}
 }
+
+// Captures that begin inside a connection count bytes from different segments.
+func TestCapturesWithoutTheSYNShowNoDelays(t *testing.T) {
+	for _, inherited := range []bool{false, true} {
+		a, b := twoEnds(t, 20*ms, steady(10*ms), steady(0), 1<<20)
+		for _, e := range []*End{&a, &b} {
+			e.Source = Captured
+			e.Report.Connections[0].Inherited = inherited
+		}
+		if all := Join(a, b); len(all) != 1 || (all[0].Delays == nil) != inherited {
+			t.Errorf("inherited %t: %+v", inherited, all)
+		}
+	}
+}

@@ -200,7 +200,13 @@ func (e *Engine) Connection(id tcp.FlowID) (c Connection, known bool) {
 	if f == nil {
 		return Connection{}, false
 	}
-	c = f.report()
+	rivals := e.rivals(f)
+	all := make([]Connection, len(rivals))
+	for i := range rivals {
+		all[i] = rivals[i].report()
+	}
+	compare(rivals, all)
+	c = all[0]
 	if doubts := e.doubts(); len(doubts) > 0 {
 		c.doubt()
 	}

@@ -13,6 +13,8 @@ const (
 	// maxDataGap is the number of round trips without data after which the sender is thought to
 	// have none.
 	maxDataGap = 3
+	// mostReceiverRtt is the greatest RTT of a receiver in least RTTs.
+	mostReceiverRtt = 4
 	// rankValues is the number of RTTs that the rank of an RTT at a reduction is taken among.
 	rankValues      = 64
 	leastRankValues = 8
@@ -32,6 +34,7 @@ type flow struct {
 	firstNs   int64 // of the first sample
 	openNs    int64 // of the change to ESTABLISHED; 0 when not seen
 	closedNs  int64
+	closingNs int64      // of the first sample of the time that closing reports; 0 outside of it
 	reason    tcp.Reason // of its close
 	baseRtt   int64      // least RTT in µs; 0 without one
 	// opens and opened report whether a state of the handshake and a later one were seen.
@@ -83,13 +86,22 @@ func (f *flow) sample(s *sample, limit int) {
 	if s.timeNs < f.last.timeNs {
 		return
 	}
-	if f.closing() && f.moved(s) < shortBytes {
-		f.last = *s
-		return
+	// A capture tells the FIN before the sample that ends the time before it.
+	if !f.closing() || f.moved(s) >= shortBytes || f.last.timeNs < f.closingNs {
+		f.account(f.binFor(s.timeNs, limit), s)
 	}
-	b := f.binFor(s.timeNs, limit)
-	f.account(b, s)
 	f.last = *s
+	f.close(s.timeNs)
+}
+
+// close notes from which time on closing holds.
+func (f *flow) close(ns int64) {
+	switch {
+	case !f.closing():
+		f.closingNs = 0
+	case f.closingNs == 0:
+		f.closingNs = ns
+	}
 }
 
 // moved is the number of bytes acknowledged and received since the last sample.
@@ -105,7 +117,9 @@ func (f *flow) finished() bool {
 
 // closing reports whether an end has sent its FIN and nothing was outstanding: then no limit holds
 // any more.
-func (f *flow) closing() bool { return f.finished() && f.last.unsent <= 0 && f.last.unacked <= 1 }
+func (f *flow) closing() bool {
+	return f.finished() && f.last.unsent <= 0 && difference(f.last.sent, ackedWith(&f.last)) <= 1
+}
 
 // begin takes the first sample. The time before it, from connect() on, belongs to the first bin.
 func (f *flow) begin(s *sample) {
@@ -203,6 +217,9 @@ func (f *flow) account(b *bin, s *sample) {
 	acked := growth(ackedWith(s), ackedWith(last))
 	received := growth(receivedWith(s), receivedWith(last))
 	b.ackedBytes += acked
+	if s.mss > 0 && acked >= s.mss {
+		b.fullAcks++
+	}
 	if f.unseen(s) {
 		b.unseenBytes += acked + received
 	}
@@ -365,12 +382,36 @@ func (f *flow) data(b *bin, s *sample) {
 		b.turns++
 	}
 	f.sentAtData = s.sent
-	rtt := max(f.baseRtt, s.receiverRtt, 10_000) * 1000
-	if gap := s.timeNs - f.dataAtNs; f.dataAtNs > 0 && gap < maxDataGap*rtt {
+	receiverRtt := s.receiverRtt
+	if f.baseRtt > 0 { // the kernel takes the time between rare segments for an RTT
+		receiverRtt = min(receiverRtt, mostReceiverRtt*f.baseRtt)
+	}
+	rtt := max(f.baseRtt, receiverRtt, 10_000) * 1000
+	gap := s.timeNs - f.dataAtNs
+	if f.dataAtNs > 0 && gap < maxDataGap*rtt {
 		b.dataNs += min(gap, b.lengthNs())
+	}
+	if base := 1000 * f.baseRtt; f.dataAtNs > 0 && base > 0 && 2*gap > base {
+		b.answers++
+		late := gap - base
+		delayed := late >= delayedAckNs-timerNs && late <= delayedAckNs+timerNs
+		corked := late-base >= corkNs-timerNs && late-base <= corkNs+corkErrorNs
+		if s.mss > 0 && s.segment%s.mss != 0 && (delayed || corked) {
+			b.held++
+		}
 	}
 	f.dataAtNs = s.timeNs
 }
+
+const (
+	// delayedAckNs is the least time for which Linux delays an ACK (TCP_DELACK_MIN). TCP_CORK holds a
+	// part of a segment for an RTO: an RTT and corkNs.
+	delayedAckNs = int64(40e6)
+	corkNs       = int64(200e6)
+	// timerNs is two ticks at 250 Hz. A longer timer may be eight late.
+	timerNs     = int64(8e6)
+	corkErrorNs = int64(40e6)
+)
 
 // shut reports whether the own window was closed at the last sample, by data that waits to be read.
 func (f *flow) shut() bool {

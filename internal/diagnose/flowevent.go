@@ -19,6 +19,10 @@ func (f *flow) event(e *tcp.Event) {
 	case tcp.EventState:
 		f.notice(int64(e.From))
 		f.notice(int64(e.To))
+		if f.source == Captured { // in others a sample shows it
+			f.last.state = int64(e.To)
+			f.close(e.TimeNs)
+		}
 	case tcp.EventClose:
 		f.notice(int64(e.From))
 		f.reason = e.Reason
@@ -87,6 +91,9 @@ func (f *flow) count(b *bin, e *tcp.Event) {
 	case tcp.EventRetransmit:
 		if e.Cause == tcp.CauseFast || e.Cause == tcp.CauseRACKTimer {
 			b.fast += int32(max(1, e.Value))
+		}
+		if f.last.mss > 0 && e.EndSeq-e.Seq >= f.last.mss {
+			b.fullResent++
 		}
 		if e.Reason == tcp.ReasonDeviceRefused {
 			b.localRefusals++

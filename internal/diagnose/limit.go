@@ -35,6 +35,9 @@ const (
 	SenderHost
 	AckBacklog
 	RadioLimit
+	Teardown
+	PathMTU
+	UnfairSharing
 	numLimits
 )
 
@@ -97,6 +100,13 @@ var limitTable = [numLimits]limitInfo{
 	},
 	RadioLimit: {
 		"radio", "The radio limits: its rate fell, it repeats or loses frames, it is away, or others hold it up.",
+	},
+	Teardown: {"teardown", "The connection spent its time on its end: on FINs and their acknowledgements."},
+	PathMTU: {
+		"path MTU", "Full segments never arrive, though shorter ones do: a link of the path has a smaller MTU.",
+	},
+	UnfairSharing: {
+		"unfair sharing", "The bottleneck is shared unequally: another connection gets most of its rate or airtime.",
 	},
 }
 

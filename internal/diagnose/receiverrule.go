@@ -128,9 +128,11 @@ func peer(p *phase) *match {
 		m.because("receive_queued_bytes", "%s waited to be read on average, and the window of %s had room",
 			bytes(p.receiveQueued.mean()), bytes(window))
 		m.or = append(m.or, ReceivingApplication)
-	} else {
+	} else if window > 0 {
 		m.because("receive_window_bytes", "the window of %s had room, and the program read at once",
 			bytes(window))
+	} else {
+		m.because("receive_window_bytes", "its window is unknown: the capture lacks the handshake")
 	}
 	m.or = append(m.or, Application, SendBuffer, CwndBound, Pacing, OwnQueue, Capacity, NetworkQueue)
 	if m.certainty < Certain {

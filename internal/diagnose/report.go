@@ -87,6 +87,7 @@ func (e *Engine) Report() Report {
 	for _, f := range e.order {
 		r.Connections = append(r.Connections, f.report())
 	}
+	compare(e.order, r.Connections)
 	for _, reason := range e.doubts() {
 		r.Doubt(reason)
 	}
@@ -190,16 +191,12 @@ func (f *flow) report() Connection {
 		return c
 	}
 	c.StartNs = f.bins[0].fromNs
-	c.EndNs = f.bins[len(f.bins)-1].toNs
-	c.Seconds = float64(c.EndNs-c.StartNs) / 1e9
 	switch {
 	case f.unopened():
 		c.Direction = "unopened"
 		failure := f.failure()
 		c.Unopened = failure.why
 		c.Phases = []Phase{f.unanswered(failure)}
-		c.EndNs = c.Phases[0].EndNs
-		c.Seconds = float64(c.EndNs-c.StartNs) / 1e9
 	case f.isShort():
 		c.Direction = "short"
 		c.Phases = []Phase{f.short()}
@@ -211,6 +208,8 @@ func (f *flow) report() Connection {
 		f.openPhase(&c)
 		c.Direction = f.direction()
 	}
+	c.EndNs = c.Phases[len(c.Phases)-1].EndNs
+	c.Seconds = float64(c.EndNs-c.StartNs) / 1e9
 	c.conclude()
 	return c
 }
@@ -276,19 +275,25 @@ func (c *Connection) conclude() {
 		}
 	}
 	c.Shares = sum.list()
+	if at := c.explains(); at >= 0 {
+		c.Finding = c.Phases[at].Finding
+	}
+}
+
+// explains is the phase whose reasons are those of the connection; -1 without one.
+func (c *Connection) explains() int {
 	for _, s := range c.Shares {
-		var longest *Phase
+		longest := -1
 		for i := range c.Phases {
-			p := &c.Phases[i]
-			if p.Limit == s.Limit && (longest == nil || p.length() > longest.length()) {
-				longest = p
+			if c.Phases[i].Limit == s.Limit && (longest < 0 || c.Phases[i].length() > c.Phases[longest].length()) {
+				longest = i
 			}
 		}
-		if longest != nil {
-			c.Finding = longest.Finding
-			return
+		if longest >= 0 {
+			return longest
 		}
 	}
+	return -1
 }
 
 func (p *Phase) length() int64 { return p.EndNs - p.StartNs }
@@ -309,6 +314,7 @@ func (f *flow) judge(bins []bin) Phase {
 			break
 		}
 	}
+	m.mayBeHeld(p)
 	if m.certainty == Certain && f.Inherited && m.limit.needsBase() {
 		m.certainty = Likely
 		m.because("min_rtt_us", "the connection was open before the recording: its least RTT may be lower than seen")
@@ -352,7 +358,7 @@ func (p *phase) split(l Limit) []Share {
 	if p.share[condIdle] > 0.02 {
 		take(Application, p.share[condIdle])
 	}
-	if l != RadioLimit { // the radio explains them
+	if l != RadioLimit && l != PathMTU { // these explain them
 		take(Timeout, p.silence)
 		take(Stall, p.stalled)
 	}

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"airtide/internal/tcp"
 	"airtide/internal/units"
@@ -47,6 +48,7 @@ type rule struct {
 var senderRules = []rule{
 	{"unseen", unseen},
 	{"radio pauses", radioPauses},
+	{"path MTU", pathMTU},
 	{"timeouts", timeouts},
 	{"path pauses", pauses},
 	{"receive window", receiveLimit},
@@ -80,6 +82,7 @@ var receiverRules = []rule{
 
 // Thresholds of the rules. They were set on one half of the seeds of test/bench/diagnosis.
 const (
+	fewTimeouts  = 2    // of full segments: above, none of which may arrive
 	silentShare  = 0.12 // of the time spent waiting for retransmission timers
 	stalledShare = 0.08 // of the time in pauses of the path
 	windowShare  = 0.5  // of the active time with a full receive window
@@ -90,6 +93,7 @@ const (
 	quietShare   = 0.5  // of the time without data to send
 	unseenShare  = 0.5  // of the time without samples
 	turnShare    = 0.25 // of the time explained by round trips of requests
+	mostTurns    = 4    // of them at a time: above, both ends send without waiting
 	lawFactor    = 2    // between the rate and that of the law of Mathis: above, losses do not limit
 	deviceShare  = 0.4  // of the active time with data behind the device's queue
 	ownWait      = 0.7  // of the packets in queues, in this host: above, its queue limits
@@ -127,6 +131,24 @@ func (p *phase) active() float64 { return math.Max(0.01, 1-p.share[condIdle]) }
 // mostlyIdle reports whether the sender had nothing outstanding for most of the time: no window or
 // buffer of its active time limits the whole.
 func (p *phase) mostlyIdle() bool { return p.share[condIdle] > quietShare }
+
+// pathMTU recognises a path that loses full segments without ICMP: they are sent again and again,
+// and none has arrived so far, though shorter ones did.
+func pathMTU(p *phase) *match {
+	if p.silence < silentShare || p.timeouts <= fewTimeouts || p.fullResent == 0 || p.fullArrived() {
+		return nil
+	}
+	m := verdict(PathMTU, false).
+		because("timeout", "%s; no segment of %.0f bytes was acknowledged, and %d bytes of shorter ones",
+			units.Count(int64(p.timeouts), "timeout"), p.mss(), p.flow.ackedAll)
+	m.or = []Limit{Timeout}
+	return m
+}
+
+// fullArrived reports whether a full segment was acknowledged before the end of the phase.
+func (p *phase) fullArrived() bool {
+	return slices.ContainsFunc(p.flow.bins, func(b bin) bool { return b.fromNs < p.toNs && b.fullAcks > 0 })
+}
 
 func timeouts(p *phase) *match {
 	if p.silence < silentShare || p.timeouts == 0 {
@@ -230,6 +252,28 @@ func nagle(p *phase) *match {
 			units.Percent(p.share[condPartial]))
 }
 
+const (
+	heldShare   = 0.4 // of the peer's data came a timer later: above, it may have been held back
+	leastAnswer = 5   // silences before data for a share of them
+)
+
+// mayBeHeld adds Nagle's algorithm or TCP_CORK at the peer, which this end sees as silences of a
+// timer's length.
+func (m *match) mayBeHeld(p *phase) {
+	switch m.limit {
+	case RoundTrips, Application, Idle, NoData, SenderOrNetwork:
+	default:
+		return
+	}
+	if p.answers < leastAnswer || float64(p.held) < heldShare*float64(p.answers) {
+		return
+	}
+	m.or = append(m.or, Nagle)
+	m.certainty = min(m.certainty, Likely)
+	m.because("received_bytes", "%d of %d times a part of a segment came a delayed ACK (40 ms) or an RTO later than a "+
+		"round trip, as Nagle's algorithm and TCP_CORK hold it back", p.held, p.answers)
+}
+
 // turns recognises request and answer at either end.
 func turns(p *phase) *match {
 	if p.flow.source == Polled && p.exchanges > 0.5 && p.inFlight.mean() < 3 {
@@ -237,7 +281,7 @@ func turns(p *phase) *match {
 			because("received_bytes", "data went both ways in %s of the polls' intervals", units.Percent(p.exchanges))
 	}
 	waits := float64(p.turns) * p.rttUs / 1e6 / p.seconds()
-	if waits < turnShare || p.turns < 2 {
+	if waits < turnShare || waits > mostTurns || p.turns < 2 {
 		return nil
 	}
 	return verdict(RoundTrips, waits > 2*turnShare).
@@ -266,6 +310,9 @@ func application(p *phase) *match {
 		}
 		return m
 	}
+	if p.flow.source == Polled && p.exchanges > 0.5 {
+		m.or = []Limit{RoundTrips} // polls do not show whose turn it was
+	}
 	return m.because("in_flight_packets", "%.1f of %.0f packets of the window were used", p.inFlight.mean(),
 		p.cwnd.mean())
 }
@@ -287,7 +334,7 @@ func senderHost(p *phase) *match {
 	if p.reductions == 0 {
 		return m
 	}
-	law := p.lossRate(p.reductions)
+	law := p.lossRate(int64(p.reductions))
 	if law < lawFactor*p.rateBps() && p.rateBps() < 2*lawFactor*law {
 		return nil
 	}
@@ -297,7 +344,7 @@ func senderHost(p *phase) *match {
 
 // lossRate is the rate of a loss-based sender by the law of Mathis et al. 1997: it falls with the
 // square root of the loss.
-func (p *phase) lossRate(reductions int32) float64 {
+func (p *phase) lossRate(reductions int64) float64 {
 	loss := math.Max(1e-9, float64(reductions)/math.Max(1, float64(p.deliveredPackets)))
 	return 1.22 * p.mss() * 8 / p.rtt() / math.Sqrt(loss)
 }
@@ -372,7 +419,7 @@ func reordering(p *phase) *match {
 		return nil
 	}
 	// A few in a fast transfer do not slow it. Polls miss reductions.
-	if p.flow.source != Polled && p.lossRate(max(p.reductions, p.undos)) > lawFactor*p.rateBps() {
+	if p.flow.source != Polled && p.lossRate(int64(max(p.reductions, p.undos))) > lawFactor*p.rateBps() {
 		return nil
 	}
 	return verdict(Reordering, p.undos > 0).
@@ -480,8 +527,12 @@ func noQueue(p *phase) *match {
 	if p.flow.source == Captured {
 		m.or = []Limit{ShallowQueue}
 	}
-	return flat(m.because("retransmits_packets", "%d packets of %d were sent again, and the window was reduced %s",
-		p.retrans, p.deliveredPackets, units.Count(int64(p.reductions), "time")))
+	seen := "the window was reduced"
+	if p.flow.source == Polled {
+		seen = "polls saw the window reduced"
+	}
+	return flat(m.because("retransmits_packets", "%d packets of %d were sent again, and %s %s", p.retrans,
+		p.deliveredPackets, seen, units.Count(int64(p.reductions), "time")))
 }
 
 // overflows judges a capture in which packets are lost several at once, though the RTT is low: a
@@ -490,7 +541,7 @@ func noQueue(p *phase) *match {
 func overflows(p *phase) *match {
 	limit := ShallowQueue
 	other := Capacity
-	law := p.lossRate(p.reductions)
+	law := p.lossRate(int64(p.reductions))
 	if p.rateBps() > law {
 		limit = Capacity
 		other = ShallowQueue
@@ -540,7 +591,7 @@ func queue(p *phase) *match {
 	default:
 		m = verdict(SharedCapacity, false)
 	}
-	if !stamped && p.queueUs() > leastAckQueueUs {
+	if !stamped && p.queueUs() > leastAckQueueUs && (p.reductions == 0 || !p.fills()) {
 		m.or = append(m.or, AckBacklog)
 	}
 	if stamped {

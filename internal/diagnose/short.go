@@ -11,39 +11,37 @@ const (
 
 // isShort reports whether the flow lived for a moment and moved less than an initial window.
 func (f *flow) isShort() bool {
-	life := f.bins[len(f.bins)-1].toNs - f.bins[0].fromNs
+	life := f.bins[len(f.bins)-1].toNs - max(f.bins[0].fromNs, f.openNs)
 	return !f.Inherited && f.closedNs > 0 && f.ackedAll+f.receivedAll <= shortBytes && life < shortNs
 }
 
-// short judges a short connection: the handshake, and the round trips after it.
+// short judges a short connection: the handshake, the round trips after it, and its end.
 func (f *flow) short() Phase {
 	p := f.phase(f.bins)
 	var s shares
-	length := float64(p.toNs - p.fromNs)
-	handshake := 0.0
-	if f.openNs > p.fromNs && f.FirstNs > 0 {
-		handshake = min(float64(f.openNs-p.fromNs), length)
-	}
+	endNs := max(p.toNs, f.closedNs)
+	length := math.Max(1, float64(endNs-p.fromNs))
 	if f.source == Polled {
 		s[Unknown] = 1
 		m := &match{limit: Unknown}
 		m.because("acked_bytes", "%d bytes sent and %d received between two polls", f.ackedAll, f.receivedAll)
 		return Phase{StartNs: p.fromNs, EndNs: p.toNs, Shares: s.list(), Finding: m.finding()}
 	}
-	s[Handshake] = handshake
-	s[RoundTrips] = math.Max(1, length-handshake)
-	m := verdict(RoundTrips, true).
-		because("acked_bytes", "%d bytes sent and %d received: less than an initial window", f.ackedAll, f.receivedAll).
-		because("open", "the handshake took %s of %s", milliseconds(handshake/1000), milliseconds(length/1000))
-	limit := RoundTrips
-	if s[Handshake] > s[RoundTrips] {
-		limit = Handshake
+	if f.openNs > p.fromNs && f.FirstNs > 0 {
+		s[Handshake] = min(float64(f.openNs-p.fromNs), length)
 	}
+	if f.closingNs > 0 {
+		s[Teardown] = min(float64(max(0, f.closedNs-f.closingNs)), length-s[Handshake])
+	}
+	s[RoundTrips] = math.Max(1, length-s[Handshake]-s[Teardown])
+	list := s.list()
+	m := verdict(list[0].Limit, true).
+		because("acked_bytes", "%d bytes sent and %d received: less than an initial window", f.ackedAll, f.receivedAll).
+		because("open", "of %s the handshake took %s, and the end %s", milliseconds(length/1000),
+			milliseconds(s[Handshake]/1000), milliseconds(s[Teardown]/1000))
+	found := m.finding()
+	found.Next = p.next(m.limit)
 	return Phase{
-		StartNs: p.fromNs, EndNs: p.toNs, RateBps: p.rateBps(), RttUs: p.rttUs, Shares: s.list(),
-		Finding: Finding{
-			Limit: limit, Certainty: Certain, Or: []Limit{}, Sentence: limit.Sentence(), Evidence: m.evidence,
-			Refuted: limit.refuted(), Next: p.next(limit),
-		},
+		StartNs: p.fromNs, EndNs: endNs, RateBps: p.rateBps(), RttUs: p.rttUs, Shares: list, Finding: found,
 	}
 }

@@ -521,20 +521,218 @@ func TestCapturedWindowsThatShrink(t *testing.T) {
 	}
 }
 
-// Where a full segment never arrives, the path may have a smaller MTU.
+// Where full segments are sent again and again and none arrives, the path has a smaller MTU.
 func TestABlackHoleForFullSegments(t *testing.T) {
-	for acked, hint := range map[int64]bool{400: true, 40 * segment: false} {
-		got := whole(t, PerAck, func(s *scene) {
-			s.set(values{tcp.AckedBytes: acked, tcp.SentBytes: acked + 10*segment})
-			for range 6 {
-				s.run(10*ms, nil)
-				s.now += 800 * ms
-				s.event(tcp.Event{Kind: tcp.EventTimeout, Value: 600_000})
-				s.grow(values{tcp.BusyUs: 800_000})
+	for name, c := range map[string]struct {
+		before int64 // full segments that arrived before
+		lost   int64 // bytes of the segment that is sent again
+		want   Limit
+	}{
+		"full segments":       {0, segment, PathMTU},
+		"short segments":      {0, 400, Timeout},
+		"one arrived earlier": {1, segment, Timeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := whole(t, PerAck, func(s *scene) {
+				s.run(10*ms, func(int64) { s.set(values{tcp.AckedBytes: 400, tcp.SentBytes: 400 + 10*segment}) })
+				s.run(10*ms, func(int64) { s.sends(c.before) })
+				for range 6 {
+					s.run(10*ms, nil)
+					s.now += 800 * ms
+					s.event(tcp.Event{Kind: tcp.EventTimeout, Value: 600_000})
+					s.event(tcp.Event{Kind: tcp.EventRetransmit, Cause: tcp.CauseRTO, Seq: 400, EndSeq: 400 + c.lost})
+					s.grow(values{tcp.BusyUs: 800_000})
+				}
+			})
+			if got.Limit != c.want || (c.want == PathMTU) != strings.Contains(got.Next, "MTU") {
+				t.Errorf("the limit is %s, want %s; %s", got.Limit, c.want, got.Next)
 			}
 		})
-		if got.Limit != Timeout || strings.Contains(got.Next, "MTU") != hint {
-			t.Errorf("%d bytes arrived: the limit is %s, %s", acked, got.Limit, got.Next)
+	}
+}
+
+// Polls see few reductions of the window, but count all packets that were sent again.
+func TestPolledLossesAreThoseOfThePackets(t *testing.T) {
+	for source, want := range map[Source]string{
+		Polled: "With one packet sent again in 100 packets ", PerAck: "With one reduction in 300 packets ",
+	} {
+		got := whole(t, source, func(s *scene) {
+			cwnd := int64(20)
+			s.run(6e9, func(i int64) {
+				s.sends(3)
+				lost := slices.Contains([]int64{0, 57}, i%97) && i > 0
+				cwnd++
+				s.set(values{tcp.RttUs: 40_000 + i*7919%1000, tcp.CwndPackets: cwnd, tcp.InFlightPackets: cwnd})
+				if lost {
+					cwnd = 5
+				}
+				s.recover(i%100 == 50)
+				if i%100 == 50 {
+					s.grow(values{tcp.RetransmitsPackets: 2})
+				}
+			})
+		})
+		if got.Limit != RandomLoss && got.Limit != ShallowQueue || got.Limit == RandomLoss &&
+			!strings.Contains(got.Next, want) {
+			t.Errorf("source %d: %s; %s", source, got.Limit, got.Next)
+		}
+	}
+}
+
+// A queue that overflows with data is none of acknowledgements.
+func TestAQueueThatOverflowsIsNoBacklogOfACKs(t *testing.T) {
+	for _, overflows := range []bool{false, true} {
+		got := whole(t, PerAck, func(s *scene) {
+			s.run(1e9, func(int64) { s.sends(3) })
+			s.run(6e9, func(i int64) {
+				s.sends(3)
+				s.set(values{tcp.RttUs: 70_000 + i%100*300, tcp.SrttUs: 80_000})
+				s.recover(overflows && i%100 == 99)
+			})
+		})
+		if got.Limit != Capacity || slices.Contains(got.Or, AckBacklog) == overflows {
+			t.Errorf("overflows %t: %s, or %v", overflows, got.Limit, got.Or)
+		}
+	}
+}
+
+// The end of a short connection takes the time behind the first FIN with all data acknowledged.
+func TestTheEndOfAShortConnection(t *testing.T) {
+	s := newScene(t, Options{})
+	s.set(values{tcp.SentBytes: 0, tcp.WrittenBytes: 0, tcp.InFlightPackets: 0})
+	if err := s.engine.Flow(&s.flow); err != nil {
+		t.Fatal(err)
+	}
+	s.now += 10 * ms
+	s.event(tcp.Event{Kind: tcp.EventOpen, From: uint8(tcp.StateSynSent), To: uint8(tcp.StateEstablished)})
+	s.now -= 10 * ms
+	s.run(10*ms, nil)
+	s.set(values{tcp.SentBytes: 500, tcp.WrittenBytes: 500})
+	s.run(10*ms, nil)
+	s.set(values{tcp.StateField: int64(tcp.StateFinWait1)})
+	s.run(10*ms, nil) // data is outstanding
+	s.set(values{tcp.AckedBytes: 501, tcp.SentBytes: 501, tcp.StateField: int64(tcp.StateFinWait2)})
+	s.run(10*ms, nil)
+	s.now += 60 * ms
+	s.event(tcp.Event{Kind: tcp.EventClose, Reason: tcp.ReasonLocalFIN})
+	got := s.only()
+	want := []Share{{Teardown, 0.6}, {RoundTrips, 0.3}, {Handshake, 0.1}}
+	if got.Direction != "short" || got.Limit != Teardown || got.Seconds != 0.1 ||
+		!slices.EqualFunc(got.Shares, want, func(a, b Share) bool {
+			return a.Limit == b.Limit && a.Share > b.Share-0.001 && a.Share < b.Share+0.001
+		}) {
+		t.Errorf("%s, %s in %g s: %v", got.Direction, got.Limit, got.Seconds, got.Shares)
+	}
+}
+
+// With several phases the evidence says when.
+func TestEvidenceSaysWhen(t *testing.T) {
+	s := newScene(t, Options{})
+	s.run(3e9, func(int64) { s.sends(5) })
+	s.set(values{tcp.InFlightPackets: 4, tcp.CwndLimited: 0})
+	s.run(5e9, func(int64) {
+		s.sends(1)
+		s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes]})
+	})
+	r := s.engine.Report()
+	var text strings.Builder
+	if err := r.WriteText(&text, true); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "\n  because    3.0 to 8.0 s:\n             unsent_bytes: ") {
+		t.Errorf("%s", text.String())
+	}
+}
+
+// Answers that come a timer later than a round trip may be held back by the peer.
+func TestAnswersOfATimerMayBeHeldBack(t *testing.T) {
+	for waitMs, held := range map[int64]bool{290: true, 80: true, 120: false} {
+		got := whole(t, PerAck, func(s *scene) {
+			s.set(values{tcp.InFlightPackets: 1, tcp.CwndLimited: 0, tcp.SegmentBytes: 500})
+			s.set(values{tcp.SentBytes: 0, tcp.WrittenBytes: 0})
+			for range 20 {
+				s.now += (waitMs - 10) * ms
+				s.grow(values{tcp.SentBytes: 200, tcp.AckedBytes: 200, tcp.ReceivedBytes: 500, tcp.ReadBytes: 500})
+				s.grow(values{tcp.BusyUs: 40_000})
+				s.set(values{tcp.SeqBytes: s.row.Values[tcp.ReceivedBytes]})
+				s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes]})
+				s.run(10*ms, nil)
+			}
+		})
+		if slices.Contains(got.Or, Nagle) != held || held && got.Certainty != Likely {
+			t.Errorf("answers each %d ms: %s (%s), or %v: %v", waitMs, got.Limit, got.Certainty, got.Or, got.Evidence)
+		}
+	}
+}
+
+// A handshake of which the SYN was lost takes a second, and the connection is short all the same.
+func TestAShortConnectionWithALongHandshake(t *testing.T) {
+	s := newScene(t, Options{})
+	s.set(values{tcp.SentBytes: 0, tcp.WrittenBytes: 0, tcp.InFlightPackets: 0})
+	if err := s.engine.Flow(&s.flow); err != nil {
+		t.Fatal(err)
+	}
+	s.now += 1050 * ms
+	s.event(tcp.Event{Kind: tcp.EventOpen, From: uint8(tcp.StateSynSent), To: uint8(tcp.StateEstablished)})
+	s.run(10*ms, nil)
+	s.set(values{tcp.AckedBytes: 500, tcp.SentBytes: 500, tcp.WrittenBytes: 500})
+	s.run(10*ms, nil)
+	s.event(tcp.Event{Kind: tcp.EventClose, Reason: tcp.ReasonLocalFIN})
+	if got := s.only(); got.Direction != "short" || got.Limit != Handshake {
+		t.Errorf("%s, %s: %v", got.Direction, got.Limit, got.Shares)
+	}
+}
+
+// The kernel takes the time between rare events for an RTT of the receiver.
+func TestRareEventsAreNoSteadyData(t *testing.T) {
+	got := whole(t, PerAck, func(s *scene) {
+		s.set(values{tcp.ReceiverRttUs: 1_000_000})
+		for range 8 {
+			s.receives(10*ms, nil)
+			s.set(values{tcp.ReceiverRttUs: 1_000_000})
+			s.now += 990 * ms
+		}
+	})
+	if got.Limit != NoData {
+		t.Errorf("%s: %v", got.Limit, got.Evidence)
+	}
+}
+
+// Both ends that send all the time take no turns.
+func TestDataBothWaysIsNoRequestAndAnswer(t *testing.T) {
+	for each, want := range map[int64]Limit{1: Application, 4: RoundTrips} {
+		got := whole(t, PerAck, func(s *scene) {
+			s.set(values{tcp.CwndLimited: 0, tcp.InFlightPackets: 4, tcp.RttUs: 80_000, tcp.MinRttUs: 80_000})
+			s.run(5e9, func(i int64) {
+				s.grow(values{tcp.BusyUs: 10_000})
+				s.set(values{tcp.SegmentBytes: 0})
+				if i%each == 0 {
+					s.sends(1)
+					s.grow(values{tcp.ReceivedBytes: segment, tcp.ReadBytes: segment})
+					s.set(values{tcp.SegmentBytes: segment, tcp.SeqBytes: s.row.Values[tcp.ReceivedBytes]})
+				}
+				s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes]})
+			})
+		})
+		if got.Limit != want {
+			t.Errorf("each %d: %s, want %s: %v", each, got.Limit, want, got.Evidence)
+		}
+	}
+}
+
+// Polls do not show whose turn it was: several packets in flight may be answers.
+func TestPolledAnswersMayTakeTurns(t *testing.T) {
+	for answers, or := range map[int64]bool{100: true, 0: false} {
+		got := whole(t, Polled, func(s *scene) {
+			s.set(values{tcp.SegmentBytes: tcp.Absent, tcp.SeqBytes: tcp.Absent})
+			s.run(5e9, func(int64) {
+				s.sends(1)
+				s.grow(values{tcp.ReceivedBytes: answers})
+				s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes], tcp.CwndLimited: 0, tcp.InFlightPackets: 9})
+			})
+		})
+		if got.Limit != Application || slices.Contains(got.Or, RoundTrips) != or {
+			t.Errorf("answers of %d bytes: %s, or %v", answers, got.Limit, got.Or)
 		}
 	}
 }

@@ -220,12 +220,14 @@ func (c *Connection) write(out io.Writer) {
 		}
 		line("or", strings.Join(names, ", ")+": they cannot be told apart from this end alone")
 	}
-	for i, e := range c.Evidence {
-		name := ""
-		if i == 0 {
-			name = "because"
-		}
+	name = "because"
+	if at := c.explains(); at >= 0 && len(c.Phases) > 1 {
+		line(name, c.times(&c.Phases[at])+":")
+		name = ""
+	}
+	for _, e := range c.Evidence {
 		line(name, e.Field+": "+e.Text)
+		name = ""
 	}
 	if c.Losses != nil && c.Direction == "sends" {
 		line("losses", c.Losses.String())
@@ -247,9 +249,13 @@ func (c *Connection) write(out io.Writer) {
 		if i == 0 {
 			name = "phases"
 		}
-		line(name, fmt.Sprintf("%.1f to %.1f s: %s (%s), %s", float64(p.StartNs-c.StartNs)/1e9,
-			float64(p.EndNs-c.StartNs)/1e9, p.Limit, p.Certainty, rate(p.RateBps)))
+		line(name, fmt.Sprintf("%s: %s (%s), %s", c.times(p), p.Limit, p.Certainty, rate(p.RateBps)))
 	}
+}
+
+// times are the begin and the end of a phase since the begin of the connection.
+func (c *Connection) times(p *Phase) string {
+	return fmt.Sprintf("%.1f to %.1f s", float64(p.StartNs-c.StartNs)/1e9, float64(p.EndNs-c.StartNs)/1e9)
 }
 
 // SharesText prints the greatest shares, at most a number of them. Shares below half a per cent are

@@ -18,6 +18,7 @@ var limitQuantities = []plan.Quantity{
 var limitKinds = map[plan.Quantity][]diagnose.Limit{
 	"limited_application": {
 		diagnose.Application, diagnose.Idle, diagnose.RoundTrips, diagnose.Nagle, diagnose.Handshake,
+		diagnose.Teardown,
 	},
 	"limited_receiver": {diagnose.ReceiveWindow, diagnose.ReceivingApplication},
 	"limited_sender": {
@@ -26,11 +27,11 @@ var limitKinds = map[plan.Quantity][]diagnose.Limit{
 	},
 	"limited_loss": {
 		diagnose.RandomLoss, diagnose.ShallowQueue, diagnose.Timeout, diagnose.Reordering, diagnose.Stall,
-		diagnose.Gaps,
+		diagnose.Gaps, diagnose.PathMTU,
 	},
 	"limited_capacity": {
 		diagnose.Capacity, diagnose.SharedCapacity, diagnose.NetworkQueue, diagnose.AckBacklog,
-		diagnose.RadioLimit,
+		diagnose.RadioLimit, diagnose.UnfairSharing,
 	},
 }
 

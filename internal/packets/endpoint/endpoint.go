@@ -83,6 +83,8 @@ type end struct {
 	// unknown. silent counts RTTs to the other end without it.
 	echoUs, echoMeanUs int64
 	silent             int
+	// state is known once an end has sent its FIN.
+	state tcp.State
 	// waiting is the last sample. It waits for the next segment of its end, which shows whether
 	// data waited for this ACK.
 	waiting tcp.Sample
@@ -114,6 +116,11 @@ func (s *Series) Step(c *conn.Connection, step *conn.Step) error {
 	}
 	if err := s.sends(c, step, sender); err != nil {
 		return err
+	}
+	if step.Segment.Flags&decode.FIN != 0 {
+		if err := s.finish(step.Segment.TimeNs, sender, receiver); err != nil {
+			return err
+		}
 	}
 	return s.arrives(c, step, state, sender, receiver)
 }
@@ -197,7 +204,8 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 	if payload == 0 {
 		return nil
 	}
-	clocked := now-e.waiting.TimeNs <= clockedNs && e.waiting.Values[tcp.SegmentBytes] == 0
+	// A full segment that comes with the ACK is no request.
+	clocked := now-e.waiting.TimeNs <= clockedNs && e.waiting.Values[tcp.SegmentBytes]%e.mss == 0
 	if e.waits && clocked && seesReleases(c, step.Client) {
 		e.waiting.Values[tcp.WrittenBytes] = e.waiting.Values[tcp.SentBytes] + payload
 		e.waiting.Values[tcp.CwndLimited] = 1
@@ -225,6 +233,22 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 	e.sentNs = now
 	e.short = payload%e.mss != 0 && step.Signs&conn.WindowFull == 0
 	return nil
+}
+
+// finish follows the states of both ends when one sends its FIN.
+func (s *Series) finish(now int64, sender, receiver *end) error {
+	err := errors.Join(s.release(sender), s.release(receiver))
+	if receiver.state == tcp.StateFinWait1 {
+		return errors.Join(err, s.enter(now, sender, tcp.StateLastAck))
+	}
+	return errors.Join(err, s.enter(now, sender, tcp.StateFinWait1), s.enter(now, receiver, tcp.StateCloseWait))
+}
+
+// enter passes on that the state of an end changes.
+func (s *Series) enter(now int64, e *end, state tcp.State) error {
+	event := tcp.Event{TimeNs: now, Flow: e.id, Kind: tcp.EventState, From: uint8(e.state), To: uint8(state)}
+	e.state = state
+	return s.flushed(&event)
 }
 
 // advertises takes the window of an end. If it was filled for long, its program did not read: an
@@ -267,7 +291,10 @@ func (s *Series) resend(step *conn.Step, e *end) error {
 	now := step.Segment.TimeNs
 	count := max(1, int64(step.Segments))
 	e.resent += count
-	event := tcp.Event{TimeNs: now, Flow: e.id, Kind: tcp.EventRetransmit, Value: count}
+	event := tcp.Event{
+		TimeNs: now, Flow: e.id, Kind: tcp.EventRetransmit, Value: count, Seq: step.Offset,
+		EndSeq: step.Offset + int64(step.Segment.Payload),
+	}
 	silence := now - e.sentNs
 	e.repaired = e.repaired || step.Offset < e.sackedTo
 	fast := step.Signs&conn.FastRetransmission != 0
@@ -427,7 +454,7 @@ func (e *end) fill(v *[tcp.NumFields]int64, now int64) {
 	v[tcp.AckedBytes] = e.acked
 	v[tcp.SentBytes] = e.sent
 	v[tcp.WrittenBytes] = e.sent
-	if !e.short && e.sent > 0 {
+	if !e.short && e.sent > 0 && (e.state == 0 || e.state == tcp.StateCloseWait) {
 		v[tcp.WrittenBytes] += 2 * e.mss
 	}
 	v[tcp.MSSBytes] = e.mss
@@ -453,6 +480,9 @@ func (e *end) fill(v *[tcp.NumFields]int64, now int64) {
 		}
 	}
 	v[tcp.CAStateField] = int64(state)
+	if e.state != 0 {
+		v[tcp.StateField] = int64(e.state)
+	}
 }
 
 // release passes the waiting sample of an end on.

@@ -317,6 +317,54 @@ func TestTimestampsShowAQueueBeforeTheCapture(t *testing.T) {
 	}
 }
 
+// The end of a short connection begins with the first FIN, and takes a round trip at the client.
+func TestTheEndOfAShortConnectionInACapture(t *testing.T) {
+	client := netip.MustParseAddrPort("192.0.2.1:40000")
+	server := netip.MustParseAddrPort("192.0.2.9:80")
+	source := &capture.Source{}
+	for _, x := range []struct {
+		ms       int64
+		up       bool
+		flags    uint8
+		seq, ack uint32
+		payload  int
+	}{
+		{0, true, decode.SYN, 100, 0, 0},
+		{20, false, decode.SYN | decode.ACK, 900, 101, 0},
+		{20, true, decode.ACK, 101, 901, 0},
+		{20, true, decode.ACK, 101, 901, 500},
+		{40, false, decode.ACK, 901, 601, 200},
+		{50, true, decode.ACK | decode.FIN, 601, 1101, 0},
+		{80, false, decode.ACK | decode.FIN, 1101, 602, 0},
+		{80, true, decode.ACK, 602, 1102, 0},
+	} {
+		s := capture.TCP{From: client, To: server, Flags: x.flags, Seq: x.seq, Ack: x.ack, Window: 20_000}
+		if !x.up {
+			s.From = server
+			s.To = client
+		}
+		s.Payload = x.payload
+		source.Add(int64(1e18)+x.ms*1e6, s.IP())
+	}
+	engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
+	s := &Series{Sink: engine}
+	if _, err := conn.Run(t.Context(), source, conn.Options{Observer: s, Done: s.Done}); err != nil {
+		t.Fatal(err)
+	}
+	report := engine.Report()
+	report.Without(func(c *diagnose.Connection) bool { return s.Other[c.ID] })
+	groups := report.Groups()
+	want := map[diagnose.Limit]float64{diagnose.Handshake: 0.25, diagnose.RoundTrips: 0.375, diagnose.Teardown: 0.375}
+	if len(groups) != 1 || len(groups[0].Shares) != len(want) {
+		t.Fatalf("%+v", groups)
+	}
+	for _, x := range groups[0].Shares {
+		if x.Share < want[x.Limit]-0.001 || x.Share > want[x.Limit]+0.001 {
+			t.Errorf("%s %g, want %g", x.Limit, x.Share, want[x.Limit])
+		}
+	}
+}
+
 // Each segment of a lossy capture gives one sample, and each late one a retransmission.
 func TestSegmentsBecomeSamples(t *testing.T) {
 	r, sink := lossy(t)

@@ -141,8 +141,12 @@ func (s *Series) begin(c *conn.Connection) (*[2]end, error) {
 // Announce passes both flows of a connection to a sink.
 func Announce(sink tcp.Sink, c *conn.Connection) error {
 	client := &tcp.Flow{ID: FlowID(c.ID, true), Local: c.Client, Remote: c.Server, FirstNs: c.FirstNs}
-	server := &tcp.Flow{ID: FlowID(c.ID, false), Local: c.Server, Remote: c.Client, FirstNs: c.FirstNs}
-	return errors.Join(sink.Flow(client), sink.Flow(server))
+	client.Inherited = c.FromClient.Offer == nil && c.FromServer.Offer == nil // it has no SYN
+	server := *client
+	server.ID = FlowID(c.ID, false)
+	server.Local = c.Server
+	server.Remote = c.Client
+	return errors.Join(sink.Flow(client), sink.Flow(&server))
 }
 
 // Done forgets a connection that has ended.

@@ -1,0 +1,169 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+const (
+	// maxRivals is the number of connections with which others are compared: those that send most.
+	maxRivals = 32
+	// unfairRate is the factor between two rates from which on their sharing is unfair.
+	unfairRate = 2
+	// sameQueue is the greatest factor between two waits in the same queue, which also vary by
+	// sameQueueUs.
+	sameQueue   = 1.4
+	sameQueueUs = 3_000
+	// otherRTT is the least factor between RTTs, or between airtimes, that explains unequal rates.
+	otherRTT = 1.5
+	// together is the part of a phase in which the other connection is limited by the path, too.
+	together = 0.5
+)
+
+// rivals are the connections that send most, behind f.
+func (e *Engine) rivals(f *flow) []*flow {
+	others := slices.DeleteFunc(slices.Clone(e.order), func(o *flow) bool { return o == f || o.ackedAll < shortBytes })
+	slices.SortStableFunc(others, func(a, b *flow) int { return cmp.Compare(b.ackedAll, a.ackedAll) })
+	return append([]*flow{f}, others[:min(len(others), maxRivals)]...)
+}
+
+// name is that of the output.
+func (f *flow) name() string {
+	if f.source == Captured {
+		return fmt.Sprintf("connection %d", (f.ID+1)/2)
+	}
+	return fmt.Sprintf("flow %d", f.ID)
+}
+
+// compare names the phases in which another connection has most of the same bottleneck. A flow
+// shares it if both are limited by the path at the same time, and wait as long in a queue, or if
+// their radios have the same access point.
+func compare(flows []*flow, all []Connection) {
+	var most []int
+	for i := range all {
+		if all[i].Direction == "sends" && slices.ContainsFunc(all[i].Phases, func(p Phase) bool { return p.waits() }) {
+			most = append(most, i)
+		}
+	}
+	slices.SortStableFunc(most, func(a, b int) int { return cmp.Compare(all[b].AckedBytes, all[a].AckedBytes) })
+	rivals := most[:min(len(most), maxRivals)]
+	unfair := map[*Phase]*Finding{}
+	for _, i := range most {
+		for k := range all[i].Phases {
+			p := &all[i].Phases[k]
+			for _, j := range rivals {
+				if i == j || unfair[p] != nil || !p.waits() {
+					continue
+				}
+				unfair[p] = overtaken(flows[i], p, flows[j], all[j].Phases)
+			}
+		}
+	}
+	for i := range all {
+		c := &all[i]
+		found := false
+		for k := range c.Phases {
+			p := &c.Phases[k]
+			if f := unfair[p]; f != nil {
+				p.becomes(f)
+				found = true
+			}
+		}
+		if found {
+			c.Phases = joinPhases(c.Phases)
+			c.conclude()
+		}
+	}
+}
+
+// waits reports whether the connection waits for the path.
+func (p *Phase) waits() bool {
+	switch p.Limit {
+	case Capacity, SharedCapacity, NetworkQueue, OwnQueue, RadioLimit:
+		return true
+	}
+	return false
+}
+
+// becomes gives a phase another finding.
+func (p *Phase) becomes(f *Finding) {
+	for i := range p.Shares {
+		if p.Shares[i].Limit == p.Limit {
+			p.Shares[i].Limit = f.Limit
+		}
+	}
+	p.Finding = *f
+}
+
+// overtaken judges a phase of a flow beside those of another one; nil if it does not get more of the
+// same bottleneck.
+func overtaken(f *flow, p *Phase, other *flow, phases []Phase) *Finding {
+	for i := range phases {
+		q := &phases[i]
+		overlap := min(p.EndNs, q.EndNs) - max(p.StartNs, q.StartNs)
+		if !q.waits() || float64(overlap) < together*float64(p.length()) {
+			continue
+		}
+		if found := byRTT(f, p, other, q); found != nil {
+			return found
+		}
+		if found := byAirtime(f, p, other, q); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// byRTT recognises a rate that is less since the RTT is longer, or the congestion control another.
+func byRTT(f *flow, p *Phase, other *flow, q *Phase) *Finding {
+	mine := p.RttUs - float64(f.baseRtt)
+	its := q.RttUs - float64(other.baseRtt)
+	same := math.Abs(mine-its) < sameQueueUs || max(mine, its) < sameQueue*min(mine, its)
+	longer := float64(f.baseRtt) > otherRTT*float64(other.baseRtt)
+	if !same || min(mine, its) < sameQueueUs || q.RateBps < unfairRate*p.RateBps || !longer && f.cc == other.cc {
+		return nil
+	}
+	m := verdict(UnfairSharing, false).
+		because("acked_bytes", "%s sent %s meanwhile, this one %s", other.name(), rate(q.RateBps), rate(p.RateBps)).
+		because("rtt_us", "both waited as long in a queue, %s and %s: it is the same one", milliseconds(mine),
+			milliseconds(its))
+	if longer {
+		m.because("min_rtt_us", "the least RTT is %s, that of %s %s: windows grow faster with a small RTT",
+			milliseconds(float64(f.baseRtt)), other.name(), milliseconds(float64(other.baseRtt)))
+	} else {
+		m.because("congestion_control", "this one runs %s, %s %s", f.cc, other.name(), other.cc)
+	}
+	m.or = []Limit{p.Limit} // of another queue, by chance
+	found := m.finding()
+	found.Next = fmt.Sprintf("Equal shares would be %s each: a separate queue for each connection at the bottleneck "+
+		"(fq_codel, cake) gives them, and a congestion control that is alike at all RTTs comes near.",
+		rate((p.RateBps+q.RateBps)/2))
+	return &found
+}
+
+// byAirtime recognises a fast radio that gets no more than its rate of the airtime of a slow one.
+func byAirtime(f *flow, p *Phase, other *flow, q *Phase) *Finding {
+	a, b := f.link(), other.link()
+	if a == nil || b == nil || a == b || a.station == "" || a.station != b.station {
+		return nil
+	}
+	mine, its := a.during(p.StartNs, p.EndNs), b.during(q.StartNs, q.EndNs)
+	if mine == nil || its == nil || mine.tx.Median < unfairRate*its.tx.Median || its.tx.Median == 0 {
+		return nil
+	}
+	used := p.RateBps / mine.tx.Median
+	usedByIt := q.RateBps / its.tx.Median
+	if usedByIt < unfairRate*used {
+		return nil
+	}
+	found := verdict(UnfairSharing, false).
+		because("tx_rate_bps", "%s sent %s at a PHY rate of %s, this one %s at %s: it took %.1f times the airtime",
+			other.name(), rate(q.RateBps), rate(its.tx.Median), rate(p.RateBps), rate(mine.tx.Median), usedByIt/used).
+		finding()
+	found.Next = fmt.Sprintf("With equal airtime this connection would get about %s, and %s %s: `airtide share`, or "+
+		"airtime fairness in the access point, shares so.", rate(mine.tx.Median*(used+usedByIt)/2), other.name(),
+		rate(its.tx.Median*(used+usedByIt)/2))
+	return &found
+}
