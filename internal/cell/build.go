@@ -31,7 +31,8 @@ func (c *Config) stations() (order []int, radios int) {
 			radios++
 		}
 	}
-	radio, ethernet := 0, radios
+	radio := 0
+	ethernet := radios
 	for i := range c.Terminals {
 		number := &radio
 		if c.Terminals[i].Radio == nil {

@@ -80,7 +80,8 @@ const (
 )
 
 func (f *flowTable) countEcho(ip []byte, s *segment) {
-	request, reply := byte(echoRequest), byte(echoReply)
+	request := byte(echoRequest)
+	reply := byte(echoReply)
 	if s.protocol == unix.IPPROTO_ICMPV6 {
 		request = echoRequest6
 		reply = echoReply6

@@ -91,7 +91,8 @@ func (r *reference) run(t *testing.T, seed uint64) (mbps float64, stations []flo
 // stations of a kind differ by chance, so each is held against the mean of its kind.
 func (r *reference) apart(stations []float64) (apart float64) {
 	for i, v := range stations {
-		from, to := 0, r.N
+		from := 0
+		to := r.N
 		if i >= r.N {
 			from = r.N
 			to = r.N + r.Slow
@@ -124,11 +125,13 @@ func TestUDPThroughTheWholeAgreesWithNS3(t *testing.T) {
 		r := reference{row}
 		t.Run(r.String(), func(t *testing.T) {
 			t.Parallel()
-			seeds, allowed := r.Seeds(), 0.05
+			seeds := r.Seeds()
+			allowed := 0.05
 			if r.mixedUp() {
 				allowed = 2 * 0.036 // the standard deviation of a run
 			}
-			mean, stations := 0.0, make([]float64, r.N+r.Slow)
+			mean := 0.0
+			stations := make([]float64, r.N+r.Slow)
 			for seed := range seeds {
 				mbps, each := r.run(t, uint64(seed+1))
 				mean += mbps / float64(seeds)

@@ -154,7 +154,8 @@ func (s *Sizes) quantile(share float64) int {
 	for _, n := range s {
 		total += n
 	}
-	rank, seen := max(int64(math.Ceil(share*float64(total))), 1), int64(0)
+	rank := max(int64(math.Ceil(share*float64(total))), 1)
+	seen := int64(0)
 	for frames, n := range s {
 		seen += n
 		if seen >= rank {

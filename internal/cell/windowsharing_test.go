@@ -14,7 +14,8 @@ import (
 // sum is the Internet checksum of a TCP packet, with its pseudo header: 0 when the one in it is
 // right.
 func sum(ip []byte) uint16 {
-	addresses, transport := ip[12:20], ip[20:]
+	addresses := ip[12:20]
+	transport := ip[20:]
 	if ip[0]>>4 == 6 {
 		addresses = ip[8:40]
 		transport = ip[40:]
@@ -48,12 +49,14 @@ func (c *talk) pass(
 	t.Helper()
 	segment := tcp(c.ports[from], c.ports[1-from], flags, options, payload)
 	binary.BigEndian.PutUint16(segment[14:], window)
-	packet, at := ip4(unix.IPPROTO_TCP, segment), 20
+	packet := ip4(unix.IPPROTO_TCP, segment)
+	at := 20
 	if c.six {
 		packet = ip6(unix.IPPROTO_TCP, segment)
 		at = 40
 	}
-	source, destination := packet[12:16], packet[16:20]
+	source := packet[12:16]
+	destination := packet[16:20]
 	if c.six {
 		source = packet[8:24]
 		destination = packet[24:40]

@@ -119,7 +119,8 @@ func play(t testing.TB, seed uint64) *driver {
 	d.w.Begin(0)
 	for d.nowNs < 400e6 {
 		for range r.IntN(50) {
-			from, to := r.IntN(n), r.IntN(n+1)-1
+			from := r.IntN(n)
+			to := r.IntN(n+1) - 1
 			if to != from {
 				d.send(from, to, 40+r.IntN(1461))
 			}
@@ -180,7 +181,8 @@ func TestNoPacketIsLostUncounted(t *testing.T) {
 func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	differ := false
 	for seed := range uint64(10) {
-		a, b := play(t, seed), play(t, seed)
+		a := play(t, seed)
+		b := play(t, seed)
 		if a.digest != b.digest || a.pushed != b.pushed {
 			t.Errorf("seed %d gave two runs", seed)
 		}
@@ -192,7 +194,8 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 }
 
 func TestSchedulesCountFromBegin(t *testing.T) {
-	fast, slow := must(medium.AtRate(medium.Std11ac, 80, 2, 866.7)), must(medium.AtRate(medium.Std11ac, 20, 1, 65))
+	fast := must(medium.AtRate(medium.Std11ac, 80, 2, 866.7))
+	slow := must(medium.AtRate(medium.Std11ac, 20, 1, 65))
 	terminal := Terminal{Name: "one", Radio: radio(fast)}
 	terminal.Radio.PHY = append(terminal.Radio.PHY, PHYStep{2e9, slow})
 	terminal.Up = []LineStep{{0, path.Line{}}, {1e9, path.Line{DelayNs: 30e6}}}
@@ -202,7 +205,8 @@ func TestSchedulesCountFromBegin(t *testing.T) {
 	d.run(10e9)
 	d.w.Begin(d.nowNs)
 	upNs := func() int64 {
-		began, before := d.nowNs, d.delivered[1]
+		began := d.nowNs
+		before := d.delivered[1]
 		d.send(0, toServer, 1000)
 		for d.delivered[1] == before {
 			d.run(d.w.Next())

@@ -13,7 +13,8 @@ func TestGuideForDevicesAgreesWithTheChecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, remedies := map[string]bool{}, ""
+	names := map[string]bool{}
+	remedies := ""
 	for _, c := range registry() {
 		names[c.name] = true
 		remedies += c.remedy + "\n"

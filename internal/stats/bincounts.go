@@ -47,7 +47,8 @@ func (c *binCounts) add(index int, count float64) {
 
 // gather moves all bins into one array, if they lie close together.
 func (c *binCounts) gather() {
-	low, high := c.list[0].index, c.list[len(c.list)-1].index
+	low := c.list[0].index
+	high := c.list[len(c.list)-1].index
 	if len(c.counts) > 0 {
 		low = min(low, c.first)
 		high = max(high, c.first+len(c.counts)-1)

@@ -13,7 +13,8 @@ func TestBinCountsEqualADenseStore(t *testing.T) {
 		var got binCounts
 		want := store.NewDenseStore()
 		for range 3000 {
-			index, count := rng.IntN(spread)-rng.IntN(spread), float64(1+rng.IntN(5))
+			index := rng.IntN(spread) - rng.IntN(spread)
+			count := float64(1 + rng.IntN(5))
 			got.add(index, count)
 			want.AddWithCount(index, count)
 		}

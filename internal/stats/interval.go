@@ -39,7 +39,8 @@ func Bootstrap(values []float64, statistic func([]float64) float64, seed uint64)
 		return UnknownInterval
 	}
 	rng := Resampler(seed)
-	drawn, statistics := make([]float64, len(values)), make([]float64, Resamples)
+	drawn := make([]float64, len(values))
+	statistics := make([]float64, Resamples)
 	for i := range statistics {
 		for j := range drawn {
 			drawn[j] = values[rng.IntN(len(values))]

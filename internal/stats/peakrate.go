@@ -36,7 +36,8 @@ func (m *PeakRate) Spread(fromNs, toNs, bytes int64) {
 	if bytes <= 0 {
 		return
 	}
-	from, to := fromNs/binNs, toNs/binNs
+	from := fromNs / binNs
+	to := toNs / binNs
 	if toNs-fromNs <= binNs || to <= from+1 {
 		m.add(to, bytes)
 		return

@@ -52,7 +52,8 @@ func TestEqualValuesShareTheirRank(t *testing.T) {
 
 func TestSketchIsWithinItsAccuracy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	whole, half := NewSketch(), NewSketch()
+	whole := NewSketch()
+	half := NewSketch()
 	var values []float64
 	for i := range 20_000 {
 		v := int64(math.Exp(rng.NormFloat64()*2 + 8))
@@ -107,7 +108,8 @@ func TestSketchOfFewValuesHasTheNearestRank(t *testing.T) {
 func TestBucketsHoldTheirValues(t *testing.T) {
 	for _, b := range []Buckets{4, 5} {
 		for index, before := 0, int64(-1); index < 60<<b; index++ {
-			middle, upper := b.Middle(index), b.Upper(index)
+			middle := b.Middle(index)
+			upper := b.Upper(index)
 			if upper < 0 {
 				break
 			}

@@ -110,7 +110,8 @@ func computed(f Field, at func(Field) int64) int64 {
 	case ReceiveQueuedBytes:
 		return difference(at(ReceivedBytes), at(ReadBytes))
 	case InFlightBytes:
-		packets, mss := at(InFlightPackets), at(MSSBytes)
+		packets := at(InFlightPackets)
+		mss := at(MSSBytes)
 		if packets == Absent || mss == Absent {
 			return Absent
 		}

@@ -3,7 +3,8 @@ package units
 // Nearest returns the word most similar to the found one, for "did you mean". It is empty if none
 // is similar: up to a third of the letters may be wrong, and one more, but never all of a word.
 func Nearest(found string, possible []string) string {
-	best, least := "", 2+len(found)/3
+	best := ""
+	least := 2 + len(found)/3
 	for _, p := range possible {
 		if d := editDistance(found, p); d < least && d < len(p) {
 			best = p

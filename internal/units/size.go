@@ -19,7 +19,8 @@ func ParseSize(text string) (Size, error) {
 // String is the exact size in a decimal or a binary unit, whichever takes fewer digits: 64 kB, 2
 // MiB.
 func (s Size) String() string {
-	decimal, binary := sizes.print(int64(s)), binarySizes.print(int64(s))
+	decimal := sizes.print(int64(s))
+	binary := binarySizes.print(int64(s))
 	if s >= 1<<10 && digits(binary) < digits(decimal) {
 		return binary
 	}
@@ -43,7 +44,8 @@ const expectedBufferSize = "a size such as 64 kB, or a number of bytes, which k,
 // ParseBufferSize reads a size, a bare number of bytes, or a number with k, M or G of 1024 as
 // socket tools have it.
 func ParseBufferSize(text string) (Size, error) {
-	number, factor := text, 1.0
+	number := text
+	factor := 1.0
 	for i, prefix := range []string{"k", "M", "G"} {
 		if n, ok := strings.CutSuffix(text, prefix); ok {
 			number = n

@@ -139,7 +139,8 @@ func (t *table) parse(text, expected string) (int64, error) {
 	if m == nil {
 		return 0, &SyntaxError{Text: text, Expected: expected}
 	}
-	number, name := m[1], strings.TrimRight(m[4], " ")
+	number := m[1]
+	name := strings.TrimRight(m[4], " ")
 	value, err := strconv.ParseFloat(number, 64)
 	if err != nil {
 		return 0, &SyntaxError{Text: text, Expected: expected}

@@ -33,7 +33,8 @@ func TestGuestsOfOtherArchitectures(t *testing.T) {
 
 // Headers of another architecture are used with this machine's programs.
 func TestToolsAreLent(t *testing.T) {
-	from, to := t.TempDir(), filepath.Join(t.TempDir(), "usr")
+	from := t.TempDir()
+	to := filepath.Join(t.TempDir(), "usr")
 	if err := os.MkdirAll(filepath.Join(from, "lib/linux-kbuild-6.1/scripts"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,8 @@ type cable struct {
 
 func newCable(t *testing.T) cable {
 	t.Helper()
-	work, done := make(chan func() error), make(chan error)
+	work := make(chan func() error)
+	done := make(chan error)
 	thread.Go(func() {
 		for f := range work {
 			done <- f()
@@ -252,7 +253,8 @@ func hasNetwork(t *testing.T, g *Guest, c cable, began time.Time, before held) {
 		t.Fatalf("the guest says %q, %v", line, err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, said) }()
-	sent, got := bytes.Repeat([]byte("0123456789abcdef"), 1<<16), []byte(nil)
+	sent := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	got := []byte(nil)
 	err = c.do(func() error {
 		connection, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(context.Background(), "tcp",
 			"192.0.2.2:7")

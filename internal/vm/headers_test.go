@@ -52,7 +52,8 @@ func TestHeadersAreMovedOnceByTwoFetchers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cacheBefore, foldersBefore := cache, tool.Folders
+	cacheBefore := cache
+	foldersBefore := tool.Folders
 	cache = t.TempDir()
 	tool.Folders = append([]string{programs}, tool.Folders...)
 	defer func() {

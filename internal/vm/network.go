@@ -61,7 +61,8 @@ func setUpNet(n *Net) error {
 }
 
 func route(link netlink.Link, r Router) error {
-	family, all := unix.AF_INET, netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	family := unix.AF_INET
+	all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	if r.Address.Is6() {
 		family = unix.AF_INET6
 		all = netip.PrefixFrom(netip.IPv6Unspecified(), 0)

@@ -80,7 +80,8 @@ const nobody = 65534
 const sendBuffer = 64 << 10
 
 func (c *Config) arguments(e emulator, a Accelerator) []string {
-	model, accelerator := "host", string(a)
+	model := "host"
+	accelerator := string(a)
 	if a == TCG {
 		// All processors of a guest share one thread. With one thread each, qemu 7.2 sometimes
 		// executes an instruction that the kernel has replaced (static branches), and the kernel

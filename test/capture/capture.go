@@ -86,7 +86,8 @@ func (t TCP) Fragments(size int) (all [][]byte) {
 }
 
 func (t TCP) fragment(body []byte, field uint16) []byte {
-	from, to := t.From.Addr(), t.To.Addr()
+	from := t.From.Addr()
+	to := t.To.Addr()
 	if from.Is6() {
 		b := make([]byte, 40, 40+len(body))
 		b[0] = 0x60
@@ -139,7 +140,8 @@ func kind(ip []byte) []byte {
 
 // PCAP is a pcap file.
 func PCAP(order binary.AppendByteOrder, nanoseconds bool, link uint32, packets ...Packet) []byte {
-	magic, unit := uint32(0xa1b2c3d4), int64(1000)
+	magic := uint32(0xa1b2c3d4)
+	unit := int64(1000)
 	if nanoseconds {
 		magic = 0xa1b23c4d
 		unit = 1

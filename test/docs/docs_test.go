@@ -195,7 +195,8 @@ func TestExperimentsPrintEnglish(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, line := range strings.Split(string(text), "\n") {
-			value, comment := line, strings.HasPrefix(strings.TrimSpace(line), "#")
+			value := line
+			comment := strings.HasPrefix(strings.TrimSpace(line), "#")
 			if !comment && strings.IndexFunc(value, func(r rune) bool {
 				return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 			}) >= 0 {

@@ -60,7 +60,8 @@ func (h *Host) Dial(to netip.AddrPort) (*net.TCPConn, error) { return h.dial(Dia
 func (h *Host) listen(d Dial) (*net.TCPListener, netip.AddrPort, error) {
 	config := net.ListenConfig{Control: control(d.CongestionControl, d.Server)}
 	config.SetMultipathTCP(false)
-	network, address := "tcp4", netip.AddrPortFrom(h.V4, 0)
+	network := "tcp4"
+	address := netip.AddrPortFrom(h.V4, 0)
 	switch {
 	case d.Mapped:
 		network = "tcp"

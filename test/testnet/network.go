@@ -45,7 +45,8 @@ func New(tb testing.TB, o Options) *Network {
 	tb.Helper()
 	leftover.Remove(namespaceFolder, namePrefix, leftover.Ended, namespace.Remove)
 	n := &Network{tb: tb, options: o}
-	owner, number := leftover.Owner(os.Getpid()), networks.Add(1)
+	owner := leftover.Owner(os.Getpid())
+	number := networks.Add(1)
 	var err error
 	n.Client, err = newHost(tb, fmt.Sprintf("%s%s-%d-client", namePrefix, owner, number))
 	if err != nil {

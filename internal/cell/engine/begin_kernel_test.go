@@ -19,7 +19,8 @@ func TestEverythingCountsFromBegin(t *testing.T) {
 	in(t, e, "server", func() error { return sendUDP("192.0.2.1", 5) })
 	in(t, e, "station", func() error { return ignoreRefusal(sendUDP("10.88.1.1", 100)) })
 	testnet.Eventually(t, 5*time.Second, "the packets to arrive", func() bool {
-		station, server := status(t, e).port("station"), status(t, e).port("server")
+		station := status(t, e).port("station")
+		server := status(t, e).port("server")
 		return station.Refused > 0 && station.PacketsIn+station.Refused == 100 &&
 			server.PacketsOut == station.PacketsIn && server.Unroutable == 5
 	})

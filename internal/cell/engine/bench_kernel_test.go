@@ -117,7 +117,8 @@ func BenchmarkStart(b *testing.B) {
 // an answer costs the engine's thread.
 func BenchmarkStatus(b *testing.B) {
 	e := start(b, stations(pair(lineConfig{Observed: 64 * 1024}), 64))
-	before, n := status(b, e), 0
+	before := status(b, e)
+	n := 0
 	for b.Loop() {
 		status(b, e)
 		n++
@@ -254,7 +255,8 @@ func probe(b *testing.B, e *Engine, from, to, address string, stop <-chan struct
 	in(b, e, from, func() error { return withPriority(DefaultPriority+1, sender.Start) })
 	defer func() { _ = sender.Wait() }()
 	defer func() { _ = sender.Process.Kill() }()
-	data, control := make([]byte, 64), make([]byte, 128)
+	data := make([]byte, 64)
+	control := make([]byte, 128)
 	for {
 		n, c, _, _, err := unix.Recvmsg(receiver, data, control, 0)
 		if err != nil {

@@ -113,7 +113,8 @@ func (c *Config) check() error {
 	if c.LagLimit == 0 {
 		c.LagLimit = DefaultLagLimit
 	}
-	names, stations := map[string]bool{}, map[int]string{}
+	names := map[string]bool{}
+	stations := map[int]string{}
 	for i := range c.Ports {
 		p := &c.Ports[i]
 		if err := p.check(); err != nil {

@@ -104,7 +104,8 @@ func (b *bench) receiveAll(at string) (headers []virtio, packets [][]byte) {
 		if err != nil {
 			b.tb.Fatal(err)
 		}
-		v, ip := readVirtio(b.read), slices.Clone(b.read[virtioBytes:n])
+		v := readVirtio(b.read)
+		ip := slices.Clone(b.read[virtioBytes:n])
 		if at == "station" {
 			ip = ip[etherBytes:]
 			if v.flags != 0 {
@@ -134,7 +135,8 @@ type segment struct {
 
 // build makes the IP packet, its transport checksum left to the device.
 func (s segment) build() (v virtio, ip []byte) {
-	a, b := "10.88.1.1", "10.88.0.1"
+	a := "10.88.1.1"
+	b := "10.88.0.1"
 	if s.v6 {
 		a = "fd88:1::1"
 		b = "fd88::1"
@@ -142,9 +144,11 @@ func (s segment) build() (v virtio, ip []byte) {
 	if s.up {
 		a, b = b, a
 	}
-	source, destination := netip.MustParseAddr(a).AsSlice(), netip.MustParseAddr(b).AsSlice()
+	source := netip.MustParseAddr(a).AsSlice()
+	destination := netip.MustParseAddr(b).AsSlice()
 	var transport []byte
-	protocol, offset := byte(unix.IPPROTO_TCP), uint16(16)
+	protocol := byte(unix.IPPROTO_TCP)
+	offset := uint16(16)
 	if s.udp {
 		protocol = unix.IPPROTO_UDP
 		offset = 6

@@ -83,7 +83,8 @@ func parse(b []byte) (h header, ok bool) {
 
 // skipExtensions finds the transport header of an IPv6 packet (RFC 8200 clause 4).
 func (h *header) skipExtensions(b []byte) bool {
-	next, at := b[6], 40
+	next := b[6]
+	at := 40
 	for {
 		switch next {
 		case unix.IPPROTO_HOPOPTS, unix.IPPROTO_ROUTING, unix.IPPROTO_DSTOPTS:

@@ -107,7 +107,8 @@ func connect(tb testing.TB, e *Engine, from, to, address string) (client, server
 // transfer sends random bytes, closes the sending half, and fails the test when others arrive.
 func transfer(tb testing.TB, from, to *net.TCPConn, n int64) {
 	tb.Helper()
-	sent, got := sha256.New(), sha256.New()
+	sent := sha256.New()
+	got := sha256.New()
 	written := make(chan error, 1)
 	go func() {
 		random := rand.NewChaCha8([32]byte{1})

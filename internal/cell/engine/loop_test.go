@@ -33,7 +33,8 @@ func TestASuperPacketIsSplitAndJoinedAgain(t *testing.T) {
 		{"UDP over IPv6", segment{udp: true, v6: true, payload: payload(9999)}, unix.VIRTIO_NET_HDR_GSO_UDP_L4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			from, to := "server", "station"
+			from := "server"
+			to := "station"
 			if c.s.up {
 				from, to = to, from
 			}
@@ -142,7 +143,8 @@ func TestTheLoopDoesNotAllocate(t *testing.T) {
 		v.gso = unix.VIRTIO_NET_HDR_GSO_TCPV4
 		v.segmentBytes = 1400
 		one, single := segment{v6: true, flags: tcpAck, payload: payload(1000)}.build()
-		frame, ip := append(make([]byte, virtioBytes+12), 0x08, 0), append(make([]byte, virtioBytes), single...)
+		frame := append(make([]byte, virtioBytes+12), 0x08, 0)
+		ip := append(make([]byte, virtioBytes), single...)
 		v.checksumStart += etherBytes
 		v.write(frame)
 		one.write(ip)

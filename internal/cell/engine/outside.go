@@ -85,7 +85,8 @@ func (l *loop) arp(p *port, b []byte) {
 	if len(b) < 28 || binary.BigEndian.Uint16(b[2:]) != etherIP4 {
 		return
 	}
-	sender, target := netip.AddrFrom4([4]byte(b[14:18])), netip.AddrFrom4([4]byte(b[24:28]))
+	sender := netip.AddrFrom4([4]byte(b[14:18]))
+	target := netip.AddrFrom4([4]byte(b[24:28]))
 	from := mac(b[8:14])
 	l.learn(p, sender, from)
 	if binary.BigEndian.Uint16(b[6:]) == 1 && l.answersFor(p, target) {
@@ -97,7 +98,8 @@ func (l *loop) arp(p *port, b []byte) {
 func (p *port) sendARP(operation byte, to mac, source, target netip.Addr) {
 	b := p.outside.start(to, p.router, etherARP)
 	b = append(b, 0, 1, etherIP4>>8, etherIP4&255, 6, 4, 0, operation)
-	s, t := source.As4(), target.As4()
+	s := source.As4()
+	t := target.As4()
 	b = append(append(b, p.router[:]...), s[:]...)
 	if operation == 1 {
 		to = mac{}
@@ -106,7 +108,8 @@ func (p *port) sendARP(operation byte, to mac, source, target netip.Addr) {
 }
 
 func (l *loop) discovery(p *port, ip []byte, from mac) {
-	source, target := netip.AddrFrom16([16]byte(ip[8:24])), netip.AddrFrom16([16]byte(ip[48:64]))
+	source := netip.AddrFrom16([16]byte(ip[8:24]))
+	target := netip.AddrFrom16([16]byte(ip[48:64]))
 	if ip[40] == icmpAdvertisement {
 		l.learn(p, target, from)
 		return

@@ -41,7 +41,8 @@ func byVeth(t *testing.T, m machine) {
 // virtio headers, as qemu does between a TAP and its guest's adapter.
 func byTAP(t *testing.T, m machine) {
 	t.Helper()
-	outer, inner := openTAP(t, m.outer, outerName), openTAP(t, m.host, device)
+	outer := openTAP(t, m.outer, outerName)
+	inner := openTAP(t, m.host, device)
 	pass := func(from, to *os.File) {
 		frame := make([]byte, 1<<17)
 		for {

@@ -75,7 +75,8 @@ func (s *slot) ip(n int) []byte { return s.memory[headroom : headroom+n : headro
 
 // copy returns a copy of a packet, or nil if no slot is free.
 func (l *loop) copy(p *queue.Packet) *queue.Packet {
-	from, to := slotOf(p), l.pool.take()
+	from := slotOf(p)
+	to := l.pool.take()
 	if to == nil {
 		l.pool.exhausted++
 		return nil

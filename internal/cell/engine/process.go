@@ -80,7 +80,8 @@ func Main(build Builder) (status int) {
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
-	in, out := bufio.NewReader(os.Stdin), json.NewEncoder(os.Stdout)
+	in := bufio.NewReader(os.Stdin)
+	out := json.NewEncoder(os.Stdout)
 	e := &process{}
 	if err := e.open(in, build); err != nil {
 		_ = out.Encode(answer{Error: err.Error()})

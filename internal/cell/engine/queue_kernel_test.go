@@ -86,7 +86,8 @@ func TestARefusedPacketIsCode2(t *testing.T) {
 			transfer(t, client, server, 3e6)
 			close(stop)
 			<-watched
-			fast, reordered := counter(t, e, "station", "TcpExt", "TCPFastRetrans"), counter(t, e, "server", "TcpExt",
+			fast := counter(t, e, "station", "TcpExt", "TCPFastRetrans")
+			reordered := counter(t, e, "server", "TcpExt",
 				"TCPOFOQueue")
 			if fast != 0 || reordered != 0 || states[3] > 0 {
 				t.Errorf("%d fast retransmissions, %d packets out of order, states %v", fast, reordered, states)

@@ -119,7 +119,8 @@ func (g *gather) continues(s *slot) bool {
 		s.payloadBytes() > first.payloadBytes() || g.bytes+s.payloadBytes() > maxGatherBytes {
 		return false
 	}
-	a, b := first.packet.Data, s.packet.Data
+	a := first.packet.Data
+	b := s.packet.Data
 	if s.header.version == 4 {
 		// Without length, identification and checksum.
 		if a[1] != b[1] || string(a[6:10]) != string(b[6:10]) || string(a[12:20]) != string(b[12:20]) {
@@ -128,7 +129,8 @@ func (g *gather) continues(s *slot) bool {
 	} else if string(a[:4]) != string(b[:4]) || string(a[6:40]) != string(b[6:40]) {
 		return false
 	}
-	x, y := first.tcp(), s.tcp()
+	x := first.tcp()
+	y := s.tcp()
 	n := int(s.header.payload - s.header.transport)
 	return string(x[:4]) == string(y[:4]) && // ports
 		binary.BigEndian.Uint32(x[4:])+uint32(g.bytes) == binary.BigEndian.Uint32(y[4:]) &&
@@ -164,12 +166,15 @@ func (l *loop) flush(p *port) {
 // writeSuper writes segments as one super-packet: the first with its headers changed, then the
 // payload of the others.
 func (p *port) writeSuper(slots []*slot, iov *[maxGather]unix.Iovec, to mac) syscall.Errno {
-	first, last := slots[0], slots[len(slots)-1]
-	segment, total := first.payloadBytes(), int(first.header.length)
+	first := slots[0]
+	last := slots[len(slots)-1]
+	segment := first.payloadBytes()
+	total := int(first.header.length)
 	for _, s := range slots[1:] {
 		total += s.payloadBytes()
 	}
-	h, ip := &first.header, first.packet.Data
+	h := &first.header
+	ip := first.packet.Data
 	v := virtio{
 		flags: unix.VIRTIO_NET_HDR_F_NEEDS_CSUM, gso: unix.VIRTIO_NET_HDR_GSO_TCPV4,
 		headerBytes: uint16(p.ether) + h.payload, segmentBytes: uint16(segment),

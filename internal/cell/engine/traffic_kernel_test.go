@@ -144,7 +144,8 @@ func TestWhatHasNoWayDoesNotEnter(t *testing.T) {
 }
 
 func TestTwoEnginesDoNotDisturbEachOther(t *testing.T) {
-	first, second := start(t, pair(lineConfig{DelayNs: 1e6})), start(t, pair(lineConfig{DelayNs: 2e6}))
+	first := start(t, pair(lineConfig{DelayNs: 1e6}))
+	second := start(t, pair(lineConfig{DelayNs: 2e6}))
 	a, b := connect(t, first, "station", "server", "10.88.1.1")
 	c, d := connect(t, second, "station", "server", "10.88.1.1")
 	done := make(chan struct{})

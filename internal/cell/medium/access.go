@@ -64,8 +64,10 @@ func (a Access) withDefaults(s Standard) Access {
 			a.Category = BestEffort
 		}
 	}
-	lowest, highest := 15, 1023
-	video, voice := int64(3008000), int64(1504000)
+	lowest := 15
+	highest := 1023
+	video := int64(3008000)
+	voice := int64(1504000)
 	if s == Std11b {
 		lowest = 31
 		video = 6016000

@@ -36,7 +36,8 @@ func arrivals(t *testing.T, c Config, atNs ...int64) (*world, []int64) {
 }
 
 func TestIdleMediumIsTakenAtOnce(t *testing.T) {
-	a54, n72 := must(Legacy(Std11a, 54)), must(AtRate(Std11n, 20, 1, 72.2))
+	a54 := must(Legacy(Std11a, 54))
+	n72 := must(AtRate(Std11n, 20, 1, 72.2))
 	const us = 1000
 	for _, c := range []struct {
 		name   string

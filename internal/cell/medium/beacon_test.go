@@ -27,7 +27,8 @@ func TestBeaconsTakeTheirTime(t *testing.T) {
 					b.AirtimeNs, beaconNs)
 			}
 			// SIFS and a slot before each are lost, too.
-			lost, want := 1-with/without, (beaconNs+19_000.0)/10e6
+			lost := 1 - with/without
+			want := (beaconNs + 19_000.0) / 10e6
 			if math.Abs(lost-want) > 0.007 {
 				t.Errorf("beacons cost %.4f of the goodput, want %.4f", lost, want)
 			}

@@ -8,7 +8,8 @@ import (
 // BenchmarkMedium measures the frames (MPDUs) that a saturated cell carries per second of
 // computing, with collided ones and repetitions, and the PPDUs.
 func BenchmarkMedium(b *testing.B) {
-	g54, n72 := must(Legacy(Std11g, 54)), must(AtRate(Std11n, 20, 1, 72.2))
+	g54 := must(Legacy(Std11g, 54))
+	n72 := must(AtRate(Std11n, 20, 1, 72.2))
 	for _, c := range []struct {
 		name  string
 		band  Band

@@ -28,7 +28,8 @@ func bianchi(n, cwMin, cwMax, stages int, slotNs, successNs, collisionNs float64
 		return attempts / slots
 	}
 	// The fixed point is unique, since tau falls with p and p rises with tau.
-	low, high := 0.0, 1.0
+	low := 0.0
+	high := 1.0
 	for range 200 {
 		p := (low + high) / 2
 		if 1-math.Pow(1-tau(p), float64(n-1)) > p {

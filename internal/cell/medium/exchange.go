@@ -14,7 +14,8 @@ func (m *Medium) access(nowNs int64) {
 	lastNs := int64(0)
 	idleSlots := int64(0)
 	for _, k := range m.due(nowNs + ccaNs) {
-		i, c := int(k), &m.contenders[k]
+		i := int(k)
+		c := &m.contenders[k]
 		atNs := c.accessNs
 		c.accessNs = never
 		left := int64(never)
@@ -229,7 +230,8 @@ func (m *Medium) receive(i int, t *transmission) {
 // new back-off.
 func (m *Medium) succeed(nowNs int64) {
 	i := m.onAir[0]
-	t, c := &m.transmissions[i], &m.contenders[i]
+	t := &m.transmissions[i]
+	c := &m.contenders[i]
 	c.succeeded()
 	m.charge(t)
 	if t.lost > 0 {
@@ -270,7 +272,8 @@ func (m *Medium) collide(nowNs int64) {
 
 // fail handles a missing acknowledgement at the sender.
 func (m *Medium) fail(i int) {
-	t, c := &m.transmissions[i], &m.contenders[i]
+	t := &m.transmissions[i]
+	c := &m.contenders[i]
 	c.failed()
 	if !t.bar {
 		m.repeat(i, c)
@@ -349,7 +352,8 @@ func (m *Medium) restartEach(nowNs, extraNs int64, failed bool) {
 	var idle idleSlots
 	for i := range m.contenders {
 		c := &m.contenders[i]
-		fromNs, wants := nowNs+extraNs, c.accessNs != never
+		fromNs := nowNs + extraNs
+		wants := c.accessNs != never
 		if c.onAir {
 			fromNs, wants = m.leftAir(i, nowNs, failed)
 		} else if c.slots != 0 {

@@ -3,7 +3,8 @@ package medium
 import "testing"
 
 func TestHeldRatesCountFromBegin(t *testing.T) {
-	fast, slow := must(AtRate(Std11a, 0, 0, 54)), must(AtRate(Std11a, 0, 0, 6))
+	fast := must(AtRate(Std11a, 0, 0, 54))
+	slow := must(AtRate(Std11a, 0, 0, 6))
 	s := saturated(fast, Aggregation{})
 	s.Rates = append(s.Rates, RateFrom{FromNs: 1e9, PHY: slow})
 	w := newWorld(t, Config{Held: true, Stations: []Station{s}}, 1, 500)

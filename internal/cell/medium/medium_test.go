@@ -14,7 +14,8 @@ var ac866 = must(AtRate(Std11ac, 80, 2, 866.7))
 
 func TestAggregationLimits(t *testing.T) {
 	// A packet is an MPDU of 1536 bytes, 1540 with its delimiter.
-	n65, n72 := must(AtRate(Std11n, 20, 1, 65)), must(AtRate(Std11n, 20, 1, 72.2))
+	n65 := must(AtRate(Std11n, 20, 1, 65))
+	n72 := must(AtRate(Std11n, 20, 1, 72.2))
 	ax := must(MCS(Std11ax, 160, 2, 11, 800))
 	for _, c := range []struct {
 		name   string
@@ -98,7 +99,8 @@ func TestFrameErrorsAreRepairedInOrder(t *testing.T) {
 			up      bool
 			station int
 		}
-		sent, last := map[direction]uint32{}, map[direction]uint32{}
+		sent := map[direction]uint32{}
+		last := map[direction]uint32{}
 		delivered := int64(0)
 		var at int64
 		check := func(p *queue.Packet, _ int64) {
@@ -235,7 +237,8 @@ func TestQueueLimitAndRoom(t *testing.T) {
 }
 
 func TestRateFollowsItsSchedule(t *testing.T) {
-	n72, n7 := must(AtRate(Std11n, 20, 1, 72.2)), must(MCS(Std11n, 20, 1, 0, 400))
+	n72 := must(AtRate(Std11n, 20, 1, 72.2))
+	n7 := must(MCS(Std11n, 20, 1, 0, 400))
 	s := saturated(n72, Aggregation{Bytes: 65535})
 	s.Rates = []RateFrom{{0, n72}, {2e9, n7}, {4e9, n72}}
 	w := newWorld(t, Config{Stations: []Station{s}}, 1, 1)
@@ -289,7 +292,8 @@ func trace(t *testing.T, seed uint64, stepNs int64) uint64 {
 	w.m.drop = func(p *queue.Packet, _ queue.Place, at int64) { note(p, at) }
 	w.m.room = nil
 	source := rand.New(rand.NewPCG(99, 99))
-	push, advance := int64(0), int64(0)
+	push := int64(0)
+	advance := int64(0)
 	for flow := uint32(0); push < 1e9; flow++ {
 		push += int64(source.ExpFloat64() * 30000)
 		for advance < push-stepNs {
@@ -337,7 +341,8 @@ func TestNothingIsAllocatedForAPacket(t *testing.T) {
 }
 
 func TestImpossibleCellIsRefused(t *testing.T) {
-	a54, n72 := must(Legacy(Std11a, 54)), must(AtRate(Std11n, 20, 1, 72.2))
+	a54 := must(Legacy(Std11a, 54))
+	n72 := must(AtRate(Std11n, 20, 1, 72.2))
 	for _, c := range []struct {
 		want   string // in the message
 		change func(c *Config)

@@ -75,7 +75,8 @@ func TestImpossiblePHYIsRefused(t *testing.T) {
 
 // The durations are worked out by hand from the formulas of the standard's TXTIME clauses.
 func TestFramesTakeTheTimeOfTheStandard(t *testing.T) {
-	at5, at2 := &Config{Band: Band5GHz, SlotNs: 9000}, &Config{Band: Band2GHz, SlotNs: 9000}
+	at5 := &Config{Band: Band5GHz, SlotNs: 9000}
+	at2 := &Config{Band: Band2GHz, SlotNs: 9000}
 	ns3 := &Config{Band: Band5GHz, SlotNs: 9000, LeaveOutVHTSIGB: true}
 	b11 := must(Legacy(Std11b, 11))
 	for _, c := range []struct {

@@ -192,7 +192,8 @@ func share(stations []float64, from, to int) float64 {
 // mean of its kind.
 func (r *reference) sharesApart(stations []float64) (apart float64) {
 	for i := range stations {
-		from, to := 0, r.N
+		from := 0
+		to := r.N
 		if i >= r.N {
 			from = r.N
 			to = r.N + r.Slow
@@ -229,7 +230,8 @@ func TestUDPSaturationAgreesWithNS3(t *testing.T) {
 			if r.Direction == "down" {
 				frames = r.FramesAP
 			}
-			apart, shares := 0.0, "-" // one pair has no shares
+			apart := 0.0
+			shares := "-" // one pair has no shares
 			if r.Direction != "s2s" {
 				apart = r.sharesApart(o.stations)
 				shares = fmt.Sprintf("%.1f %%", 100*apart)

@@ -51,7 +51,8 @@ func (s *step) first(from int64) int64 {
 		return s.soonest
 	}
 	at := s.at(from)
-	word, bit := at/64, at%64
+	word := at / 64
+	bit := at % 64
 	if w := s.set[word] >> bit; w != 0 {
 		s.soonest = from + int64(bits.TrailingZeros64(w))
 		return s.soonest

@@ -50,7 +50,8 @@ func (t *transmission) add(seq uint32, mpduBytes int, l limits, must bool) bool 
 // first PPDU of a TXOP carries one frame even if it takes longer (10.23.2.9). It returns false if
 // there is nothing to send.
 func (m *Medium) compose(t *transmission, nowNs, leftNs int64, first bool) bool {
-	link, radio := t.link, t.radio
+	link := t.link
+	radio := t.radio
 	t.bar = link.bar
 	t.seqs = t.seqs[:0]
 	t.bytes = 0

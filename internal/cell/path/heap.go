@@ -46,7 +46,8 @@ func (h *heap) push(e event) {
 
 func (h *heap) pop() event {
 	old := *h
-	top, last := old[0], len(old)-1
+	top := old[0]
+	last := len(old) - 1
 	old[0] = old[last]
 	old[last] = event{}
 	*h = old[:last]

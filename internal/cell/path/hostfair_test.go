@@ -76,7 +76,8 @@ func TestBelowTheRateHostFairIsAFIFO(t *testing.T) {
 	var arrived [2][]arrival
 	for i, fair := range []bool{false, true} {
 		p, f := newPath(t, Config{Wire: Wire{RateBps: 100e6, HostFair: fair}, Lines: make([]Line, 3)})
-		random, at := rand.New(rand.NewPCG(3, 4)), int64(0)
+		random := rand.New(rand.NewPCG(3, 4))
+		at := int64(0)
 		for range 1000 {
 			at += 130_000 + random.Int64N(100_000)
 			p.Advance(at)
@@ -103,7 +104,8 @@ func TestARateThatChangesHoldsForHostsToo(t *testing.T) {
 		push()
 	}
 	p.Advance(2e9)
-	before, after := 0, 0
+	before := 0
+	after := 0
 	for _, a := range f.arrived {
 		if a.atNs <= 1e9 {
 			before++

@@ -34,7 +34,8 @@ type line struct {
 func (l *line) loses() bool {
 	lost := false
 	if g := l.Loss.Gilbert; g.on() {
-		change, share := g.P, g.LossGood
+		change := g.P
+		share := g.LossGood
 		if l.bad {
 			change = g.R
 			share = g.LossBad

@@ -27,7 +27,8 @@ func pass(t *testing.T, l Line, packets int, everyNs int64) (*Path, *far) {
 
 // reordered counts the arrivals that came after a later packet.
 func reordered(f *far) int64 {
-	n, highest := int64(0), uint32(0)
+	n := int64(0)
+	highest := uint32(0)
 	for _, a := range f.arrived {
 		if a.packet.Flow < highest {
 			n++
@@ -86,7 +87,8 @@ func TestJitterHasItsDistribution(t *testing.T) {
 			squares += d * d
 			most = max(most, math.Abs(d))
 		}
-		mean, deviation := sum/n, math.Sqrt(squares/n)
+		mean := sum / n
+		deviation := math.Sqrt(squares / n)
 		// Four standard errors of each.
 		meanError := 4 * c.deviation / math.Sqrt(n)
 		deviationError := 4 / math.Sqrt(2*n)

@@ -229,7 +229,8 @@ func (p *Path) changeUntil(nowNs int64) {
 
 // change makes the next change of the schedule.
 func (p *Path) change() {
-	c, atNs := p.schedule[0], p.changeNs()
+	c := p.schedule[0]
+	atNs := p.changeNs()
 	p.schedule = p.schedule[1:]
 	if c.Line != nil {
 		p.lines[c.Station].Line = *c.Line

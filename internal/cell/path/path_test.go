@@ -32,7 +32,8 @@ func TestADelayChangesMidRunAndKeepsTheOrder(t *testing.T) {
 		drain(t, p)
 		last := [2]int64{-1, -1}
 		for _, a := range f.arrived {
-			s, enteredNs := a.packet.Station, a.packet.EnteredNs
+			s := a.packet.Station
+			enteredNs := a.packet.EnteredNs
 			if enteredNs <= last[s] {
 				t.Fatalf("%s: a packet was overtaken", c.name)
 			}
@@ -184,7 +185,8 @@ func trafficOn(t *testing.T, c Config, seed uint64) []arrival {
 		nowNs += random.Int64N(60e3)
 		p.Advance(nowNs)
 		p.Push(&queue.Packet{Station: random.IntN(3), Length: 40 + random.IntN(1461), Flow: uint32(i)}, nowNs)
-		pushed, gone := int64(0), int64(0)
+		pushed := int64(0)
+		gone := int64(0)
 		for s := range 3 {
 			c := p.Counters(s)
 			pushed += c.Pushed + c.Duplicated

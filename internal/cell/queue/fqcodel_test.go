@@ -88,7 +88,8 @@ func TestCoDelKeepsTheSojournTimeNearItsTarget(t *testing.T) {
 		b.busyNs = 0
 		b.run(endNs)
 		s := q.Statistics()
-		median, p95 := s.Sojourn.Quantile(0.5), s.Sojourn.Quantile(0.95)
+		median := s.Sojourn.Quantile(0.5)
+		p95 := s.Sojourn.Quantile(0.95)
 		if median > medianNs {
 			t.Errorf("%d senders: median sojourn time %.1f ms, target 5 ms", senders, float64(median)/1e6)
 		}

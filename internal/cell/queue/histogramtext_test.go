@@ -49,7 +49,8 @@ func TestHistogramSinceHasTheValuesBetween(t *testing.T) {
 		t.Fatalf("%d values with a mean of %g, want 500 of %g", d.Count(), d.Mean(), between.Mean())
 	}
 	for _, share := range []float64{0, 0.5, 0.95, 1} {
-		got, want := float64(d.Quantile(share)), float64(between.Quantile(share))
+		got := float64(d.Quantile(share))
+		want := float64(between.Quantile(share))
 		if got < want/1.04 || got > want*1.04 {
 			t.Errorf("quantile %g is %g, want %g", share, got, want)
 		}

@@ -134,7 +134,8 @@ func (f *traffic) pop(station int) {
 
 func (f *traffic) check() {
 	f.t.Helper()
-	length, bytes := 0, 0
+	length := 0
+	bytes := 0
 	var of [testStations]int
 	for p := range f.number {
 		length++

@@ -102,7 +102,8 @@ func TestStatisticsOfAQueueInVirtualTime(t *testing.T) {
 	}
 	s := q.Statistics()
 	// 1, 2, 3, 4, then 3 for 20 ns, then 2.
-	got, want := s.Length.Mean(100), (1+2+3+4)*10/100.0-4*10/100.0+4*10/100.0*1+3*20/100.0+2*40/100.0
+	got := s.Length.Mean(100)
+	want := (1+2+3+4)*10/100.0 - 4*10/100.0 + 4*10/100.0*1 + 3*20/100.0 + 2*40/100.0
 	if !near(got, want, 1e-12) {
 		t.Errorf("mean length %v, want %v", got, want)
 	}

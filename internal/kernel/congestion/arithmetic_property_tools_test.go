@@ -191,8 +191,10 @@ func TestCubicTarget(t *testing.T) {
 	}, func(q question) (string, bool) {
 		m := newCubicModel(q.F, q.A, q.B, q.C)
 		at := float64(q.D) / 1000
-		early, late := at-2*tick-math.Ldexp(at+m.k, -20), at+2*tick+math.Ldexp(at+m.k, -20)
-		low, high := m.at(early)-2, m.at(late)+2
+		early := at - 2*tick - math.Ldexp(at+m.k, -20)
+		late := at + 2*tick + math.Ldexp(at+m.k, -20)
+		low := m.at(early) - 2
+		high := m.at(late) + 2
 		got := float64(q.Answer)
 		return fmt.Sprintf("%g to %g", low, high), got >= low && got <= high
 	})
@@ -216,8 +218,10 @@ func TestAChangedRTT(t *testing.T) {
 			Wide: uint64(draw(r, 0, 600_000)),
 		}
 	}, func(q question) (string, bool) {
-		before, after := newCubicModel(q.F, q.A, q.E, q.C), newCubicModel(q.F, q.A, q.B, q.C)
-		at, end := float64(q.D)/1000, float64(q.D+uint32(q.Wide))/1000
+		before := newCubicModel(q.F, q.A, q.E, q.C)
+		after := newCubicModel(q.F, q.A, q.B, q.C)
+		at := float64(q.D) / 1000
+		end := float64(q.D+uint32(q.Wide)) / 1000
 		slack := 4*tick + math.Ldexp(end+before.k+after.k, -19)
 		moved := 0. // time by which the new curve is ahead
 		switch {
@@ -240,7 +244,8 @@ func TestAChangedRTT(t *testing.T) {
 			slack += math.Max(x-nearer, farther-x)
 			moved = after.k + math.Copysign(x, at-before.k) - at
 		}
-		low, high := after.at(end+moved-slack)-2, after.at(end+moved+slack)+2
+		low := after.at(end+moved-slack) - 2
+		high := after.at(end+moved+slack) + 2
 		got := float64(q.Answer)
 		return fmt.Sprintf("%g to %g", low, high), got >= low && got <= high
 	})

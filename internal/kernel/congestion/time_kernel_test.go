@@ -30,7 +30,8 @@ func TestCubicGrowsByRealTime(t *testing.T) {
 		q.D *= n
 		atN = append(atN, q)
 	}
-	want, got := ask(t, at1), ask(t, atN)
+	want := ask(t, at1)
+	got := ask(t, atN)
 	for i := range got {
 		if got[i].Answer != want[i].Answer {
 			t.Fatalf("%+v: got %d, want %d as at N = 1", atN[i], got[i].Answer, want[i].Answer)

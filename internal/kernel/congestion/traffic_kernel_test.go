@@ -47,7 +47,8 @@ func TestEachKindIsChosenCarriesTrafficAndReactsToLoss(t *testing.T) {
 			for how, pair := range map[string][2]*net.TCPConn{
 				"TCP_CONGESTION": {bySocket, bySocketServer}, "sysctl": {bySysctl, bySysctlServer},
 			} {
-				client, server := pair[0], pair[1]
+				client := pair[0]
+				server := pair[1]
 				if got := testnet.CongestionControl(t, client); got != l.Name {
 					t.Fatalf("by %s the socket has %s, want %s", how, got, l.Name)
 				}

@@ -43,7 +43,8 @@ func TestTheModuleIsFoundWhereItWasPut(t *testing.T) {
 func TestAModuleOfOtherSourcesIsNotFound(t *testing.T) {
 	const release = "6.12.0-test"
 	root := t.TempDir()
-	own, dkms := filepath.Join(root, Folder, release, "timewarp.ko"), filepath.Join(root, "lib/modules", release,
+	own := filepath.Join(root, Folder, release, "timewarp.ko")
+	dkms := filepath.Join(root, "lib/modules", release,
 		"updates/dkms/timewarp.ko")
 	for _, path := range []string{own, dkms} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -83,7 +84,8 @@ func TestTheModuleIsToldItsSourcesByItsBuild(t *testing.T) {
 // A compressed module is the kernel's to decompress, in the format that it knows.
 func TestACompressedModule(t *testing.T) {
 	f := newFake(t)
-	flags, finit := -1, f.finitModule
+	flags := -1
+	finit := f.finitModule
 	f.finitModule = func(fd int, parameters string, with int) error {
 		flags = with
 		return finit(fd, parameters, with)

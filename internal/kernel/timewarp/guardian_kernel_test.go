@@ -15,7 +15,8 @@ func TestModuleIsUndoneWhenItsRunIsKilled(t *testing.T) {
 		t.Skip("needs a kernel with the module: make test-timewarp")
 	}
 	k := Running()
-	before, watchdogs := must(k.Status())(t), must(k.readWatchdogs())(t)
+	before := must(k.Status())(t)
+	watchdogs := must(k.readWatchdogs())(t)
 	cc := must(file.Line(k.defaultCC()))(t)
 	t.Logf("output of the guardian: %s", killedRun(t))
 	if now := must(k.Status())(t); *now != *before {

@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) != 2 || os.Args[1] != asRun && os.Args[1] != asGuardian {
 		os.Exit(m.Run())
 	}
-	k, module := Running(), os.Getenv(moduleVariable)
+	k := Running()
+	module := os.Getenv(moduleVariable)
 	if dir := os.Getenv(fakeVariable); dir != "" {
 		f := fakeIn(alone{}, dir)
 		k = f.Kernel

@@ -31,7 +31,8 @@ func loaded(t testing.TB) (k *Kernel, module string) {
 		t.Skip("needs a kernel with the module: make test-timewarp")
 	}
 	k = Running()
-	timers, source := tickDevices(t), must(k.CurrentClockSource())(t)
+	timers := tickDevices(t)
+	source := must(k.CurrentClockSource())(t)
 	if _, err := k.Load(module); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,8 @@ func TestModuleClockRate(t *testing.T) {
 // each other.
 func TestModuleClockNeverGoesBack(t *testing.T) {
 	k, _ := loaded(t)
-	changes, wanted := int64(500), int64(1_000_000) // changes of the ratio, and readings over all of them
+	changes := int64(500)
+	wanted := int64(1_000_000) // changes of the ratio, and readings over all of them
 	for name, n := range map[string]*int64{"AIRTIDE_TIMEWARP_CHANGES": &changes, "AIRTIDE_TIMEWARP_READINGS": &wanted} {
 		if text := os.Getenv(name); text != "" {
 			*n = must(strconv.ParseInt(text, 10, 64))(t)
@@ -378,7 +380,8 @@ func TestModuleRunsACommand(t *testing.T) {
 	if module == "" {
 		t.Skip("needs a kernel with the module: make test-timewarp")
 	}
-	k, meanwhile := Running(), filepath.Join(t.TempDir(), "meanwhile")
+	k := Running()
+	meanwhile := filepath.Join(t.TempDir(), "meanwhile")
 	before := burstsNow(t, k)
 	// If the kernel lacks one of them, cat prints an error.
 	command := "for f in " + strings.Join(

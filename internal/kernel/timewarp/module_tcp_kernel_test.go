@@ -100,7 +100,8 @@ func judgeRTO(t testing.TB, when string, c *net.TCPConn, rto RTO, r Ratio) {
 	srtt := time.Duration(i.Rtt) * us
 	deviation := 4 * time.Duration(i.Rttvar) * us
 	got := time.Duration(i.Rto) * us
-	want, calm := srtt+max(deviation, least), deviation < least
+	want := srtt + max(deviation, least)
+	calm := deviation < least
 	switch rto {
 	case RTOBounds:
 		want = srtt + max(deviation, times(least, r))

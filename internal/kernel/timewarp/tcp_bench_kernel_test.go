@@ -97,7 +97,8 @@ func tailLossProbe(t testing.TB, p *path, client, server *net.TCPConn) time.Dura
 		}
 		return n == 1 && s.forward && s.payload > 0
 	})
-	at, one := p.now(), make([]byte, 1)
+	at := p.now()
+	one := make([]byte, 1)
 	if _, err := client.Write(one); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,8 @@ func BenchmarkCongestionControls(t *testing.B) {
 			a, b := warped(t, k, r, TCP{ScaledCubic: cc == cubicName}, p)
 			a.sysctl(t, "net.ipv4.tcp_congestion_control", cc)
 			client, server := connect(t, a, b)
-			before, began := a.errors(t), p.now()
+			before := a.errors(t)
+			began := p.now()
 			received := bulk(t, client, server, times(2*seconds(), r))
 			took := real(p.now()-began, r)
 			e := a.errors(t).Since(before)
@@ -164,7 +166,8 @@ func BenchmarkPacing(t *testing.B) {
 		began := p.now()
 		received := bulk(t, client, server, times(seconds()/2, r))
 		took := p.now() - began
-		byClock, byReal := float64(received)/took.Seconds(), float64(received)/real(took, r).Seconds()
+		byClock := float64(received) / took.Seconds()
+		byReal := float64(received) / real(took, r).Seconds()
 		t.Logf("ratio %s: %.0f bytes/s of the clock, %.0f of real time", r, byClock, byReal)
 		if byClock > 1.5*rate {
 			t.Errorf("ratio %s: %.0f bytes per second of the clock, want %d at most", r, byClock, rate)
@@ -204,7 +207,8 @@ func BenchmarkInternetRTT(t *testing.B) {
 			if way.tcp.ScaledCubic {
 				a.sysctl(t, "net.ipv4.tcp_congestion_control", cubicName)
 			}
-			before, began := a.errors(t), p.now()
+			before := a.errors(t)
+			began := p.now()
 			var received int64
 			for p.now()-began < times(seconds(), way.ratio) {
 				client, server := connect(t, a, b)

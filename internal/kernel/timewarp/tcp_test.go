@@ -104,7 +104,8 @@ func TestAScaledCubicLastsAsLongAsItsRatio(t *testing.T) {
 
 // A change that fails, after TCP was changed, leaves all as it was at the ratio before.
 func TestAChangeThatFailsLeavesTCPAsItWas(t *testing.T) {
-	five, ten := TCP{ScaledCubic: true}, TCP{RTO: RTOPaper}
+	five := TCP{ScaledCubic: true}
+	ten := TCP{RTO: RTOPaper}
 	for name, broken := range map[string]func(f *fake) (mend func()){
 		"the initial RTO": func(f *fake) func() {
 			f.write(f.parameter("initial_rto_at"), "nowhere\n")
@@ -197,7 +198,8 @@ func TestTheClockIsPutRightWhateverBecomesOfTCP(t *testing.T) {
 	if _, err := f.Set(Ratio{10, 1}, TCP{}); err != nil {
 		t.Fatal(err)
 	}
-	detach, stuck := f.detachInitialRTO, errors.New("stuck")
+	detach := f.detachInitialRTO
+	stuck := errors.New("stuck")
 	f.detachInitialRTO = func() error { return stuck }
 	if _, err := f.Unload(); !errors.Is(err, stuck) || f.Loaded() {
 		t.Errorf("it gives %v, loaded: %t", err, f.Loaded())

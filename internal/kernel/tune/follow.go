@@ -9,7 +9,8 @@ import (
 // follow restores the settings that the kernel changes by itself: window clamps, which move when
 // the kernel learns the memory size of segments, and the routes of new peers.
 func (a *Applied) follow() {
-	clamp, routes := a.session.Settings.WindowClampBytes != 0, a.session.Settings.rtoMinByRoute()
+	clamp := a.session.Settings.WindowClampBytes != 0
+	routes := a.session.Settings.rtoMinByRoute()
 	if !clamp && !routes {
 		return
 	}

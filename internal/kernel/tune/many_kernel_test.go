@@ -53,7 +53,8 @@ func TestAThousandSockets(t *testing.T) {
 	for i := range conns {
 		conns[i] = dial(t, n.Client, to)
 	}
-	stop, churned := make(chan struct{}), make(chan int)
+	stop := make(chan struct{})
+	churned := make(chan int)
 	go func() {
 		count := 0
 		for {

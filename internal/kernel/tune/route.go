@@ -84,7 +84,8 @@ func setRoute(to netip.Addr, ms int, remember func(oldMs int) error) error {
 	if now.Gw == nil {
 		next.Scope = netlink.SCOPE_LINK
 	}
-	set, oldMs := netlink.RouteAdd, 0
+	set := netlink.RouteAdd
+	oldMs := 0
 	if own != nil {
 		set = netlink.RouteReplace
 		oldMs = own.RtoMin

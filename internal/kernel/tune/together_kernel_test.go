@@ -34,7 +34,8 @@ func TestTwoTunesOfOneSocketEndInAnyOrder(t *testing.T) {
 			if v := of(t, mustReport(t, a), conn).value(t, "notsent_lowat_bytes"); !v.Later || !v.OK {
 				t.Errorf("the older tune reports %+v, want it in force and replaced by a later one", v)
 			}
-			one, other := a, b
+			one := a
+			other := b
 			if !order.olderEnds {
 				one = b
 				other = a

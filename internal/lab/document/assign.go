@@ -5,7 +5,8 @@ import "fmt"
 // Assign sets the value at a path and creates missing mappings. A star stands for every field or
 // item.
 func (n *Node) Assign(path []string, value *Node, at Position) bool {
-	name, last := path[0], len(path) == 1
+	name := path[0]
+	last := len(path) == 1
 	if n.Kind == Nothing {
 		n.Kind = Mapping
 	}

@@ -49,7 +49,8 @@ func axisOf(name string, values []judge.Param) parameterAxis {
 	case spansDecades(a.Ticks):
 		a.Kind = figure.Log
 	case crowded(a.Ticks):
-		low, high := a.Ticks[0], a.Ticks[len(a.Ticks)-1]
+		low := a.Ticks[0]
+		high := a.Ticks[len(a.Ticks)-1]
 		margin := 0.04 * (high - low)
 		low -= margin
 		high += margin

@@ -234,7 +234,8 @@ func (s *selection) seriesParameters(f plan.Figure) []string {
 
 // note explains the error bars and counts the missing runs.
 func (s *selection) note(c *chart, f plan.Figure) string {
-	fewest, most := math.MaxInt, 0
+	fewest := math.MaxInt
+	most := 0
 	for _, p := range s.points {
 		if p.Runs > 0 {
 			fewest = min(fewest, p.Runs)

@@ -47,7 +47,8 @@ func WriteAll(
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making a folder for figures: %w", err)
 	}
-	names, number := Names(r), 0
+	names := Names(r)
+	number := 0
 	for _, name := range names {
 		for _, format := range formats {
 			if err := ctx.Err(); err != nil {

@@ -65,7 +65,8 @@ func (s Set) perRun(figure func(values []float64) float64) float64 {
 // measurement at its values. It is 1 if the measurement only rises with the axis, and -1 if it only
 // falls.
 func (s Set) rankCorrelation(axis string) float64 {
-	sums, counts := map[float64]float64{}, map[float64]float64{}
+	sums := map[float64]float64{}
+	counts := map[float64]float64{}
 	s.each(func(r *Run, v []float64) {
 		x := r.Point[axis].Number
 		sums[x] += floats.Sum(v)

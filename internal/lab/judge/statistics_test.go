@@ -50,7 +50,8 @@ func TestSummaryMovesWithItsValues(t *testing.T) {
 		for i := range x {
 			x[i] -= 1000 // an interval of positive values would be cut at 0
 		}
-		moved, shuffled := make([]float64, len(x)), slices.Clone(x)
+		moved := make([]float64, len(x))
+		shuffled := slices.Clone(x)
 		for i := range x {
 			moved[i] = 3*x[i] + 7
 		}

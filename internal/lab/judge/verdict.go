@@ -213,7 +213,8 @@ func (e Estimate) String() string {
 // outcome follows Kleene's three-valued logic: an undecided term matters only if it could change
 // the result. All terms are evaluated, so that all figures are shown.
 func (j joined) outcome(decide func(*comparison) Outcome) Outcome {
-	decisive, neutral := NotHeld, Held
+	decisive := NotHeld
+	neutral := Held
 	if j.operator == "or" {
 		decisive = Held
 		neutral = NotHeld

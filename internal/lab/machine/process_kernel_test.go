@@ -113,7 +113,8 @@ func TestStopWaitsAndKills(t *testing.T) {
 		},
 		{"does not end", "trap '' TERM; echo ready; while :; do sleep 0.01; done", ErrKilled.Error()},
 	} {
-		out, said := temporary(t), &Output{}
+		out := temporary(t)
+		said := &Output{}
 		p := mustStart(t, n.Client, Command{Path: "/bin/sh", Args: []string{"-c", c.script}, Stdout: out, Stderr: said})
 		testnet.Eventually(
 			t, 5*time.Second, "the program to be ready", func() bool { return Tail(out.Name()) == "ready" },

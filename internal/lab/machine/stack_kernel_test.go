@@ -70,7 +70,8 @@ func TestTheStackIsTheOneOfThePlan(t *testing.T) {
 	// A connection has what was asked for, by either family.
 	for _, v6 := range []bool{false, true} {
 		client, _ := n.Connect(testnet.Dial{V6: v6})
-		congestion, window := testnet.CongestionControl(t, client), testnet.Info(t, client).Snd_cwnd
+		congestion := testnet.CongestionControl(t, client)
+		window := testnet.Info(t, client).Snd_cwnd
 		if congestion != "cubic" || window != 3 {
 			t.Errorf("IPv6 %v: a connection begins with %s and a window of %d, want cubic and 3", v6, congestion,
 				window)

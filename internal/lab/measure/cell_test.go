@@ -46,7 +46,8 @@ func two() *Run {
 
 func TestAPartOfARunIsMeasured(t *testing.T) {
 	r := two()
-	first, second := plan.Duration(time.Second), plan.Duration(time.Second)
+	first := plan.Duration(time.Second)
+	second := plan.Duration(time.Second)
 	for _, c := range []struct {
 		name string
 		m    plan.Measurement

@@ -49,7 +49,8 @@ func (c *Counts) Rates(flow string, from, to time.Duration) (forward, reverse fl
 		return math.NaN(), math.NaN()
 	}
 	series := c.flows[flow]
-	i, j := c.nearest(int64(from)), c.nearest(int64(to))
+	i := c.nearest(int64(from))
+	j := c.nearest(int64(to))
 	ns := float64(c.timesNs[j] - c.timesNs[i])
 	// A flow far shorter than the interval of the statuses has no rate.
 	if i == j || math.Abs(ns-float64(to-from)) > TimeTolerance*float64(to-from) {
@@ -89,7 +90,8 @@ func (c *Counts) apBacklog(quantile float64, from, to time.Duration) float64 {
 		return math.NaN()
 	}
 	slices.SortFunc(means, func(a, b mean) int { return cmp.Compare(a.packets, b.packets) })
-	packets, weights := make([]float64, len(means)), make([]float64, len(means))
+	packets := make([]float64, len(means))
+	weights := make([]float64, len(means))
 	for i, m := range means {
 		packets[i] = m.packets
 		weights[i] = m.ns

@@ -15,7 +15,8 @@ import (
 
 // flow returns a quantity of one flow.
 func (r *Run) flow(m plan.Measurement, i int) float64 {
-	setup, flow := &r.Setup.Flows[i], &r.Flows[i]
+	setup := &r.Setup.Flows[i]
+	flow := &r.Flows[i]
 	switch q := m.Quantity; q {
 	case "goodput":
 		return r.goodput(m, setup)
@@ -96,7 +97,8 @@ func (r *Run) peak(m plan.Measurement, f *plan.FlowSetup) float64 {
 // share returns a flow's goodput divided by its fair share of the total goodput. Fair shares are
 // proportional to the numbers of connections.
 func (r *Run) share(m plan.Measurement, i int) float64 {
-	sum, connections := 0.0, 0
+	sum := 0.0
+	connections := 0
 	for j := range r.Setup.Flows {
 		if f := &r.Setup.Flows[j]; plan.Quantity("goodput").Suits(f.Flow.Protocol) {
 			sum += r.goodput(m, f)

@@ -135,7 +135,8 @@ func (s *scan) Samples(b *tcp.Batch) error {
 		c := s.connection(b.Flow[i])
 		c.acked = max(c.acked, b.At(tcp.AckedBytes, i))
 		// An earlier record holds the state at the beginning.
-		at, before := max(b.TimeNs[i], s.from), b.TimeNs[i] < s.from
+		at := max(b.TimeNs[i], s.from)
+		before := b.TimeNs[i] < s.from
 		c.srtt.add(at, b.At(tcp.SrttUs, i))
 		if rtt := b.At(tcp.RttUs, i); rtt != tcp.Absent && !before {
 			c.rtts.Add(rtt)

@@ -130,7 +130,8 @@ func (f Flow) SendsBack() bool {
 
 // senders returns the machines whose kernels send a flow's data.
 func (f Flow) senders(d directory) []string {
-	from, to := d.machines(f.From), d.machines(f.To)
+	from := d.machines(f.From)
+	to := d.machines(f.To)
 	switch {
 	case f.SendsBack():
 		return to
@@ -146,7 +147,8 @@ func (f Flow) check(c *checker, path string) {
 	if !fromOK || !toOK {
 		return
 	}
-	from, to := c.machines.machines(f.From), c.machines.machines(f.To)
+	from := c.machines.machines(f.From)
+	to := c.machines.machines(f.To)
 	switch n, m := len(from), len(to); {
 	case n == 0 || m == 0:
 		c.problem(path, "a flow without an end", "from and to")

@@ -263,7 +263,8 @@ func (m Measurement) checkTime(c *checker, path string) {
 	if m.From == 0 && m.To == 0 {
 		return
 	}
-	from, to := cmp.Or(m.From, c.e.Warmup), cmp.Or(m.To, c.e.Duration)
+	from := cmp.Or(m.From, c.e.Warmup)
+	to := cmp.Or(m.To, c.e.Duration)
 	switch {
 	case !slices.Contains(ofGoodput, m.Quantity):
 		c.problem(path, fmt.Sprintf("%s of a part of a run", m.Quantity),

@@ -130,7 +130,8 @@ func (p *Plan) Repeated(ctx context.Context, file string, repeats int) (*Plan, e
 		*first = fmt.Sprintf("repeats: %d\n", repeats) + *first
 	} else {
 		line := []rune(lines[n.Line-1])
-		before, rest := string(line[:n.Column-1]), string(line[n.Column-1:])
+		before := string(line[:n.Column-1])
+		rest := string(line[n.Column-1:])
 		after, ok := strings.CutPrefix(rest, n.Text)
 		if !ok {
 			return nil, errors.New("repeats is not a plain number in the file")

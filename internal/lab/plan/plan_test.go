@@ -136,7 +136,8 @@ func TestPlanHasEveryPointInEveryRound(t *testing.T) {
 	if want := "rtt=20ms,discipline=fifo,limit=100packets,system=usual"; p.Points[0].ID != want {
 		t.Errorf("the first point is %s, expected %s", p.Points[0].ID, want)
 	}
-	ids, seeds := map[string]bool{}, map[uint64]bool{}
+	ids := map[string]bool{}
+	seeds := map[uint64]bool{}
 	var orders []string
 	for round := range 5 {
 		var order []int

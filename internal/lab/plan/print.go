@@ -33,7 +33,8 @@ type printer struct {
 
 // experiment prints the experiment with the setup of the first point.
 func (out *printer) experiment(p *Plan) {
-	e, first := p.Experiment, p.Points[0].Setup
+	e := p.Experiment
+	first := p.Points[0].Setup
 	out.row("experiment", e.Name)
 	out.optional("title", e.Title)
 	out.optional("source", e.Source)
@@ -78,7 +79,8 @@ func (out *printer) experiment(p *Plan) {
 
 // runs prints the number of runs, their time, and the points.
 func (out *printer) runs(p *Plan, overhead time.Duration) {
-	e, first := p.Experiment, p.Points[0].Setup
+	e := p.Experiment
+	first := p.Points[0].Setup
 	out.row("points", fmt.Sprint(len(p.Points)), fmt.Sprintf("x %s = %s, in randomised rounds",
 		units.Count(e.Repeats, "repeat"), units.Count(len(p.Runs), "run")))
 	atOnce := max(1, e.AtOnce)
@@ -123,7 +125,8 @@ func (t TerminalSetup) describe() string {
 		phy := t.Radio.PHY[0].PHY
 		text = fmt.Sprintf("%s at %s Mbit/s", phy.Standard, printed(phy.RateBps))
 	}
-	up, down := t.Up[0].Line, t.Down[0].Line
+	up := t.Up[0].Line
+	down := t.Down[0].Line
 	if rtt := up.Delay + down.Delay; rtt > 0 {
 		text += fmt.Sprintf(", RTT +%s", rtt)
 	}

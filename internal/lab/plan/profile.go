@@ -81,7 +81,8 @@ func applyProfiles(root *document.Node, problems *Problems) {
 		return
 	}
 	for _, f := range machines.Fields {
-		link, own := f.Value.Get("link"), f.Value.Get("radio")
+		link := f.Value.Get("link")
+		own := f.Value.Get("radio")
 		wired := link != nil && link.Text == string(Ethernet)
 		if wired || own.Get("standard") != nil || f.Value.Kind != document.Mapping && f.Value.Kind != document.Nothing {
 			continue

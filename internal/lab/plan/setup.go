@@ -208,7 +208,8 @@ func (e *Experiment) resolve() *Setup {
 
 // resolve returns the flows of the file's flow, one for each pair of machines.
 func (f Flow) resolve(name string, d directory) []FlowSetup {
-	from, to := d.machines(f.From), d.machines(f.To)
+	from := d.machines(f.From)
+	to := d.machines(f.To)
 	flows := make([]FlowSetup, max(len(from), len(to)))
 	for i := range flows {
 		flows[i] = FlowSetup{

@@ -200,7 +200,8 @@ func (r *sweepReader) problem(n *document.Node, path, found, expected string) {
 
 // bound refuses a sweep of too many points before the points are made.
 func (r *sweepReader) bound(n *document.Node, entries [][]option) {
-	count, factors := 1.0, make([]string, len(entries))
+	count := 1.0
+	factors := make([]string, len(entries))
 	for i, e := range entries {
 		count *= float64(len(e))
 		factors[i] = strconv.Itoa(len(e))

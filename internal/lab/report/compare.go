@@ -131,7 +131,8 @@ func (c *Comparison) only(r *Report, name string) {
 
 // point compares one measurement at one point.
 func (c *Comparison) point(first, other *Report, p, theirs Point, name string) Compared {
-	a, b := Values(name, first.Results(p.ID)), Values(name, other.Results(theirs.ID))
+	a := Values(name, first.Results(p.ID))
+	b := Values(name, other.Results(theirs.ID))
 	of := Compared{
 		Settings: p.Settings, Measurement: name, Unit: p.Measurement(name).Unit, With: other.Dir,
 		First: p.Measurement(name).Summary, Other: theirs.Measurement(name).Summary,

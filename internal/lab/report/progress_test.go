@@ -40,7 +40,8 @@ func TestReadingAndComparingReportProgress(t *testing.T) {
 // readWithProgress reads a result and checks the reported steps.
 func readWithProgress(t *testing.T, dir string) *Report {
 	t.Helper()
-	reading, want := reported{}, reported{}
+	reading := reported{}
+	want := reported{}
 	r, err := Read(t.Context(), dir, reading.progress(t))
 	if err != nil {
 		t.Fatal(err)

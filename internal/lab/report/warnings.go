@@ -11,7 +11,8 @@ import (
 
 // warn collects the warnings of the runs and the differences between their systems.
 func (r *Report) warn() {
-	warned, lacking := map[string]int{}, map[string]int{}
+	warned := map[string]int{}
+	lacking := map[string]int{}
 	versions := map[string]bool{}
 	kernels := map[string]bool{}
 	files := map[string]bool{}

@@ -68,7 +68,8 @@ func whole(t *testing.T) *Result {
 			continue
 		}
 		r := made(p, run)
-		rate, reverse := 21.5, 0.5
+		rate := 21.5
+		reverse := 0.5
 		r.Experiment.SHA256 = hash([]byte(small))
 		r.Attempt = 2
 		r.Warnings = []string{"the engine runs at ordinary priority"}

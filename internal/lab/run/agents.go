@@ -145,7 +145,8 @@ const recordAgents = "AIRTIDE_RECORD_AGENTS"
 
 // agentFlags are the flags of a terminal's agent.
 func agentFlags(key string, t plan.TerminalSetup, peers []string) share.Flags {
-	s, f := t.Share, share.DefaultFlags()
+	s := t.Share
+	f := share.DefaultFlags()
 	f.Key = key
 	f.Policy = string(s.Policy)
 	f.Peers = peers

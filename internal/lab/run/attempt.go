@@ -138,7 +138,8 @@ var errEngine = errors.New("the cell's engine ended during the run")
 
 // send runs the traffic from time zero to the end and reads the counters during it.
 func (a *attempt) send(ctx context.Context) (err error) {
-	warmup, end := time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration)
+	warmup := time.Duration(a.setup.Warmup)
+	end := time.Duration(a.setup.Duration)
 	c := a.cell.cell
 	a.sampler, err = newCellSampler(a.dir, c, warmup)
 	if err != nil {

@@ -55,7 +55,8 @@ func (r *tcpRecorder) Start(ctx context.Context) error {
 		return fmt.Errorf("recording TCP: %w", err)
 	}
 	ctx, stop := context.WithCancel(ctx)
-	done, begun := make(chan struct{}), make(chan struct{})
+	done := make(chan struct{})
+	begun := make(chan struct{})
 	go func() {
 		defer close(done)
 		r.result, r.err = record.Run(ctx, record.Options{

@@ -107,7 +107,8 @@ func (o Options) execute(ctx context.Context, p *plan.Plan, open func() (*result
 // serialiseCallbacks makes callbacks run one at a time. It replaces nil by empty functions.
 func (o Options) serialiseCallbacks() Options {
 	var mu sync.Mutex
-	notice, progress := o.Notice, o.Progress
+	notice := o.Notice
+	progress := o.Progress
 	o.Notice = func(line string) {
 		mu.Lock()
 		defer mu.Unlock()

@@ -253,7 +253,8 @@ func (p *progress) tell() {
 
 // every reports the state repeatedly, with pause d, until stop is called.
 func (p *progress) every(d time.Duration) (stop func()) {
-	ended, over := make(chan struct{}), make(chan struct{})
+	ended := make(chan struct{})
+	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		t := time.NewTicker(d)

@@ -107,7 +107,8 @@ func TestEachRunIsTriedOnce(t *testing.T) {
 	if want := []string{p.Runs[0].ID, p.Runs[1].ID, p.Runs[2].ID}; !slices.Equal(f.tried, want) {
 		t.Errorf("tried %q, want %q", f.tried, want)
 	}
-	first, last := seen[0], seen[len(seen)-1]
+	first := seen[0]
+	last := seen[len(seen)-1]
 	if first.Number != 1 || first.Total != 3 || first.Finished != 0 || first.Attempt != 1 || first.Elapsed >= 0 ||
 		first.Stage != "setting up" {
 		t.Errorf("progress begins with %+v", first)

@@ -18,7 +18,8 @@ func WriteComparisonCSV(w io.Writer, c *report.Comparison) error {
 		return err
 	}
 	for _, p := range c.Points {
-		ratio, significant := "", ""
+		ratio := ""
+		significant := ""
 		if p.Ratio != nil {
 			ratio = exact(*p.Ratio)
 		}

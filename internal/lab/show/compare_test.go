@@ -38,7 +38,8 @@ func TestCompareFindsDifferences(t *testing.T) {
 		}
 		return model(q, written, of, i)
 	}
-	a, b := reportOf(t, first.Make(t)), reportOf(t, faster.Make(t))
+	a := reportOf(t, first.Make(t))
+	b := reportOf(t, faster.Make(t))
 	c, err := report.Compare(t.Context(), nil, a, b)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +78,8 @@ func TestCompareFindsDifferences(t *testing.T) {
 
 // The same cell twice: chance may find some differences, but few.
 func TestCompareFindsLittleIfNothingDiffers(t *testing.T) {
-	one, other := results.BenchScene(), results.BenchScene()
+	one := results.BenchScene()
+	other := results.BenchScene()
 	other.Seed = 77
 	c, err := report.Compare(t.Context(), nil, reportOf(t, one.Make(t)), reportOf(t, other.Make(t)))
 	if err != nil {

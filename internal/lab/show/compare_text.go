@@ -58,7 +58,8 @@ func letter(i int) string {
 }
 
 func row(c *report.Comparison, p report.Compared, o TextOptions) []string {
-	ratio, significant := absent, o.paint(yellow, "one run")
+	ratio := absent
+	significant := o.paint(yellow, "one run")
 	if p.Ratio != nil {
 		ratio = number(*p.Ratio)
 	}

@@ -112,7 +112,8 @@ func figures(titles ...string) (columns []terminal.Column) {
 // writeMeasurement writes the table of one measurement: a row for each point, and below it a row
 // for each of its flows or terminals.
 func writeMeasurement(out io.Writer, r *report.Report, i int, name string, o TextOptions) error {
-	each, jain := false, false
+	each := false
+	jain := false
 	for _, p := range r.Points {
 		m := p.Measurements[i]
 		each = each || len(m.Each) > 0 && (o.Each || m.Take == plan.Each)

@@ -109,7 +109,8 @@ type end struct {
 // it kills the program and returns an error.
 func (f *flow) await(ctx context.Context, p *machine.Process, stop time.Time, signal unix.Signal, deadline time.Time,
 ) (end, error) {
-	atStop, atDeadline := time.NewTimer(time.Until(stop)), time.NewTimer(time.Until(deadline))
+	atStop := time.NewTimer(time.Until(stop))
+	atDeadline := time.NewTimer(time.Until(deadline))
 	defer atStop.Stop()
 	defer atDeadline.Stop()
 	var e end

@@ -195,7 +195,8 @@ func TestLossesOfDatagramsAreCounted(t *testing.T) {
 	results := mustRun(t, n, Options{},
 		setup("light", 2*time.Second, plan.Flow{Protocol: plan.UDP, Rate: 2e6, Length: 1200, Direction: plan.Reverse}),
 		setup("heavy", 2*time.Second, plan.Flow{Protocol: plan.UDP, Rate: 20e6, Length: 1470}))
-	light, heavy := results["light"].reverse, results["heavy"].forward
+	light := results["light"].reverse
+	heavy := results["heavy"].forward
 	if light == nil || heavy == nil {
 		t.Fatalf("results %+v", results)
 	}
@@ -231,7 +232,8 @@ func TestHTTPGoesUntilItsStopOrItsCount(t *testing.T) {
 		if len(transfers) != want {
 			t.Errorf("%s completed %d transfers, want %d", name, len(transfers), want)
 		}
-		opened, connections := 0, map[uint16]bool{}
+		opened := 0
+		connections := map[uint16]bool{}
 		for _, tr := range transfers {
 			if tr.Bytes != 200e3 || tr.TookS < 0.01 {
 				t.Errorf("%s: transfer %+v, want 200000 bytes at 100 Mbit/s or less", name, tr)
@@ -336,7 +338,8 @@ func TestWebFollowsFromItsSeed(t *testing.T) {
 	if len(first) != 30 || len(other) != 30 {
 		t.Fatalf("%d and %d downloads, want 30", len(first), len(other))
 	}
-	same, mean := 0, int64(0)
+	same := 0
+	mean := int64(0)
 	for i := range first {
 		if first[i] != again[i] {
 			t.Errorf("download %d has %d bytes and with the same seed %d", i, first[i], again[i])

@@ -146,7 +146,8 @@ func find(list []btf.Member, name string, base btf.Bits) (member, bool) {
 			continue
 		}
 		at := uint32(base + m.Offset)
-		width, wide := uint32(m.BitfieldSize), false
+		width := uint32(m.BitfieldSize)
+		wide := false
 		if width == 0 {
 			size, err := btf.Sizeof(m.Type)
 			if err != nil {

@@ -35,7 +35,8 @@ func TestWindowsCloseAndOpen(t *testing.T) {
 	closedWindow := int(counters(t, n.Server)["TCPToZeroWindowAdv"] - before["TCPToZeroWindowAdv"])
 	obs.check(func(t *testing.T, r *recording) {
 		sender := r.events[r.flow(t, client).ID]
-		shut, again := ofKind(sender, tcp.EventZeroWindow), ofKind(sender, tcp.EventWindowOpen)
+		shut := ofKind(sender, tcp.EventZeroWindow)
+		again := ofKind(sender, tcp.EventWindowOpen)
 		if len(shut) != closedWindow || len(shut) == 0 || len(again) != len(shut) {
 			t.Errorf("the window closed %d times and opened %d times, the server closed it %d times", len(shut),
 				len(again), closedWindow)

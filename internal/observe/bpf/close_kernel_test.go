@@ -134,7 +134,8 @@ func TestEachEndHasItsReason(t *testing.T) {
 						continue
 					}
 					events := r.events[r.flow(t, end.conn).ID]
-					opened, closed := ofKind(events, tcp.EventOpen), ofKind(events, tcp.EventClose)
+					opened := ofKind(events, tcp.EventOpen)
+					closed := ofKind(events, tcp.EventClose)
 					if len(opened) != 1 || tcp.State(opened[0].To) != tcp.StateEstablished {
 						t.Errorf("%s: opened %+v", end.conn.LocalAddr(), opened)
 					}
@@ -159,7 +160,8 @@ func TestAttemptsThatFail(t *testing.T) {
 	// which the kernel announces first (ip_icmp_error) and acts upon then.
 	attempt := func(n *testnet.Network, to netip.AddrPort, timeout time.Duration) error {
 		return n.Client.Do(func() error {
-			family, address := unix.AF_INET, unix.Sockaddr(&unix.SockaddrInet4{Port: int(to.Port())})
+			family := unix.AF_INET
+			address := unix.Sockaddr(&unix.SockaddrInet4{Port: int(to.Port())})
 			if to.Addr().Is4() {
 				address.(*unix.SockaddrInet4).Addr = to.Addr().As4()
 			} else {
@@ -238,7 +240,8 @@ func TestAttemptsThatFail(t *testing.T) {
 				if len(r.flows) != 1 {
 					t.Fatalf("%d flows, want 1: %v", len(r.flows), r.flows)
 				}
-				f, events := r.flows[1], r.events[1]
+				f := r.flows[1]
+				events := r.events[1]
 				// connect() sets the state before it has a port; the flow must have it all the
 				// same.
 				if f.Local.Port() == 0 || f.Remote != netip.MustParseAddrPort(c.to) || f.PID == 0 || f.Inherited {

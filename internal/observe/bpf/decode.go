@@ -127,7 +127,8 @@ func (d *decoder) records(f tcp.Field) bool {
 // more fills the fields that are recorded on demand.
 func (d *decoder) more(s *monitorSampleRecord, i int) {
 	c := d.columns
-	segment, word := s.Cc[d.moreAt], s.Cc[d.moreAt+1]
+	segment := s.Cc[d.moreAt]
+	word := s.Cc[d.moreAt+1]
 	has := func(mark monitorMonMoreFlags) bool { return word&uint64(mark) != 0 }
 	timed := has(monitorMonMoreFlagsMORE_TIMESTAMPS)
 	c[tcp.PeerTimestamp][i] = orAbsent(int64(uint32(segment)), timed)
@@ -206,7 +207,8 @@ func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b
 	d.rows++
 	d.ticks.sync(s.Jiffies, int64(s.TimeNs))
 	c := d.columns
-	acked, received := int64(s.BytesAcked), int64(s.BytesReceived)
+	acked := int64(s.BytesAcked)
+	received := int64(s.BytesReceived)
 	if s.Flags&withPacket != 0 {
 		c[tcp.AckBytes][i] = acked + int64(int32(s.Ack-s.SndUna))
 		c[tcp.SeqBytes][i] = received + int64(int32(s.Seq-s.RcvNxt))

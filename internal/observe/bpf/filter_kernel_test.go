@@ -330,7 +330,8 @@ func TestDensities(t *testing.T) {
 						tcp.CwndPackets, tcp.SsthreshPackets, tcp.CAStateField, tcp.LostPackets,
 						tcp.RetransmitsPackets, tcp.Backoff, tcp.RwndLimitedUs, tcp.SndbufLimitedUs,
 					}
-					states, unchanged := map[int64]bool{}, 0
+					states := map[int64]bool{}
+					unchanged := 0
 					for i, s := range packets {
 						states[s.Values[tcp.CAStateField]] = true
 						same := i > 0

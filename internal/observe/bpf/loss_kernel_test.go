@@ -88,7 +88,8 @@ func (c *lossScenario) play(t *testing.T, o Options) bool {
 	}
 	obs.check(func(t *testing.T, r *recording) {
 		id := r.flow(t, client).ID
-		events, rows := r.events[id], r.packets(id)
+		events := r.events[id]
+		rows := r.packets(id)
 		c.judge(t, events, strings.Contains(r.source.Description(), congStateSet))
 		if c.rows != nil {
 			c.rows(t, rows)

@@ -423,7 +423,8 @@ func lateAcks(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 // reportMTU tells the client by ICMP that its segments are too large for the path (RFC 1191).
 func reportMTU(t *testing.T, n *testnet.Network, client *net.TCPConn, mtu uint16) {
 	t.Helper()
-	from, to := client.LocalAddr().(*net.TCPAddr).AddrPort(), client.RemoteAddr().(*net.TCPAddr).AddrPort()
+	from := client.LocalAddr().(*net.TCPAddr).AddrPort()
+	to := client.RemoteAddr().(*net.TCPAddr).AddrPort()
 	i := testnet.Info(t, client)
 	var una uint32
 	// The message is believed when its sequence number lies within the window: find snd_una by
@@ -443,7 +444,8 @@ func reportMTU(t *testing.T, n *testnet.Network, client *net.TCPConn, mtu uint16
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, dst := from.Addr().As4(), to.Addr().As4()
+	src := from.Addr().As4()
+	dst := to.Addr().As4()
 	message := []byte{3, 4, 0, 0, 0, 0, byte(mtu >> 8), byte(mtu)}
 	message = append(message, 0x45, 0, 5, 220, 0, 0, 0x40, 0, 64, unix.IPPROTO_TCP, 0, 0)
 	message = append(append(message, src[:]...), dst[:]...)

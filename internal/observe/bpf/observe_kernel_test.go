@@ -134,7 +134,8 @@ func observe(t *testing.T, n *testnet.Network, o Options) *observation {
 	ctx, cancel := context.WithCancel(context.Background())
 	obs := &observation{t: t, network: n, cancel: cancel}
 	t.Cleanup(obs.stop)
-	sources, errs := make([]*Source, len(forms)), make([]error, len(forms))
+	sources := make([]*Source, len(forms))
+	errs := make([]error, len(forms))
 	var opening sync.WaitGroup
 	for i, form := range forms {
 		o := o

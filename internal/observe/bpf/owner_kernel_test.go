@@ -94,7 +94,8 @@ func TestOwners(t *testing.T) {
 		inCgroup(t, outer)(cmd)
 	})
 	dialing := startHelper(t, n.Client, "dialer", fmt.Sprintf("dial %s 1000", to), inCgroup(t, inner))
-	dialed, accepted := dialing.inodes()[0], accepting.inodes()[0]
+	dialed := dialing.inodes()[0]
+	accepted := accepting.inodes()[0]
 	send(t, oldClient, oldServer, 10)
 
 	find := func(r *recording, what func(f tcp.Flow) bool) *tcp.Flow {

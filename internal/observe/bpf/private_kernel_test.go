@@ -67,7 +67,8 @@ func TestCubicsStateExplainsItsWindow(t *testing.T) {
 			}
 			// K is the time that the curve takes from the window after the loss (0.7 of the one
 			// before) to the origin.
-			origin, k := float64(v[tcp.CubicOriginPackets]), float64(v[tcp.CubicKMs])/1000
+			origin := float64(v[tcp.CubicOriginPackets])
+			k := float64(v[tcp.CubicKMs]) / 1000
 			if want := math.Cbrt((origin - float64(first.Values[tcp.CwndPackets])) / 0.4); math.Abs(k-want) > 0.15 {
 				t.Fatalf("K is %.2f s, from %d to %.0f packets it is %.2f s", k, first.Values[tcp.CwndPackets], origin,
 					want)

@@ -126,7 +126,8 @@ func TestEachRowHasThePrivateFieldsOfItsAlgorithm(t *testing.T) {
 		}
 		err := d.deliver(batch, func(b *tcp.Batch) error {
 			for i, name := range algorithms {
-				cubic, compound := int64(tcp.Absent), int64(tcp.Absent)
+				cubic := int64(tcp.Absent)
+				compound := int64(tcp.Absent)
 				switch {
 				case strings.HasPrefix(name, "cubic"):
 					cubic = int64(i + 1)

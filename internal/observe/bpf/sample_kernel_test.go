@@ -394,7 +394,8 @@ func TestEverySegmentIsSampled(t *testing.T) {
 	n.Client.Out.DropEvery(200)
 	send(t, client, server, 4<<20)
 	quiet(t, client, server)
-	sent, received := testnet.Info(t, client), testnet.Info(t, server)
+	sent := testnet.Info(t, client)
+	received := testnet.Info(t, server)
 	// Segments that wait while a process holds the socket may be joined.
 	joined := counters(t, n.Client)["TCPBacklogCoalesce"] - before["TCPBacklogCoalesce"]
 	joinedServer := counters(t, n.Server)["TCPBacklogCoalesce"] - beforeServer["TCPBacklogCoalesce"]
@@ -402,7 +403,8 @@ func TestEverySegmentIsSampled(t *testing.T) {
 	obs.check(func(t *testing.T, r *recording) {
 		// Not in ESTABLISHED: the SYN-ACK at the client, the last ACK of the handshake at the
 		// server.
-		client, server := r.flow(t, client), r.flow(t, server)
+		client := r.flow(t, client)
+		server := r.flow(t, server)
 		if got, want := len(r.packets(client.ID)), int(sent.Segs_in)-1-int(joined); got != want {
 			t.Errorf("the sender has %d samples, its socket took in %d segments of which %d were joined", got,
 				sent.Segs_in, joined)
@@ -416,7 +418,8 @@ func TestEverySegmentIsSampled(t *testing.T) {
 			t.Errorf("the sender has %d samples, %+v came over the wire and %d were joined", got, seen, joined)
 		}
 		var payload int64
-		acked, highest := int64(-1), int64(-1)
+		acked := int64(-1)
+		highest := int64(-1)
 		for _, s := range r.packets(server.ID) {
 			payload += s.Values[tcp.SegmentBytes]
 		}
@@ -450,7 +453,8 @@ func windows(t *testing.T, rows []tcp.Sample) {
 	t.Helper()
 	others := 0
 	for i := range len(rows) - 1 {
-		s, next := &rows[i], &rows[i+1]
+		s := &rows[i]
+		next := &rows[i+1]
 		if s.Values[tcp.AckBytes] <= s.Values[tcp.AckedBytes] {
 			continue
 		}
@@ -480,7 +484,8 @@ func TestAddressesKeepTheSocketsFamily(t *testing.T) {
 		for name, c := range conns {
 			for _, conn := range []*net.TCPConn{c.client, c.server} {
 				f := r.flow(t, conn)
-				local, remote := f.Local.Addr(), f.Remote.Addr()
+				local := f.Local.Addr()
+				remote := f.Remote.Addr()
 				if local.Is4() != (name == "ipv4") || remote.Is4() != (name == "ipv4") ||
 					local.Is4In6() != (name == "v4-mapped") || remote.Is4In6() != (name == "v4-mapped") {
 					t.Errorf("%s: %s > %s", name, local, remote)

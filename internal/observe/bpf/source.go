@@ -90,7 +90,8 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 	if wait <= 0 {
 		wait = minDrain
 	}
-	lastBatch, lastSlow := time.Now(), time.Now()
+	lastBatch := time.Now()
+	lastSlow := time.Now()
 	for {
 		done := s.pause(ctx, wait)
 		// The programs never wake us: a wake-up costs more than a record.

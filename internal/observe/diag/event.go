@@ -105,7 +105,8 @@ func (c *comparison) states() {
 	if c.before.state == c.now.state {
 		return
 	}
-	from, to := uint8(c.before.state), uint8(c.now.state)
+	from := uint8(c.before.state)
+	to := uint8(c.now.state)
 	c.event(tcp.Event{Kind: tcp.EventState, From: from, To: to})
 	if handshake(c.before.state) && !handshake(c.now.state) {
 		c.event(tcp.Event{Kind: tcp.EventOpen, From: from, To: to})

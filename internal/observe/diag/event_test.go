@@ -129,7 +129,8 @@ func TestEventsAreFoundByComparingSamples(t *testing.T) {
 		},
 	} {
 		quiet := past{state: 1, reordering: 3, sendWindow: 65535, recvWindow: 65535}
-		before, now := quiet, quiet
+		before := quiet
+		now := quiet
 		if c.before != nil {
 			c.before(&before)
 		}

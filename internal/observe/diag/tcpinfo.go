@@ -209,7 +209,8 @@ type streams struct {
 // If the own device refuses new data, the kernel counts its bytes in bytes_sent and keeps it
 // unsent. These bytes show as soon as more than tcpi_unacked segments would be on the way.
 func (s *streams) fill(r *row, a *answer) {
-	acked, received := r[tcp.AckedBytes], r[tcp.ReceivedBytes]
+	acked := r[tcp.AckedBytes]
+	received := r[tcp.ReceivedBytes]
 	if acked == tcp.Absent {
 		return // before 4.1
 	}

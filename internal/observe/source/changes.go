@@ -70,7 +70,8 @@ func (c *changes) differs(b *tcp.Batch, i int, id tcp.FlowID) bool {
 		now.values[k] = b.Cols[f][i]
 	}
 	if timeNs := b.TimeNs[i]; !known || timeNs-last.timeNs >= limitWindow {
-		rwnd, sndbuf := b.Cols[tcp.RwndLimitedUs][i], b.Cols[tcp.SndbufLimitedUs][i]
+		rwnd := b.Cols[tcp.RwndLimitedUs][i]
+		sndbuf := b.Cols[tcp.SndbufLimitedUs][i]
 		now.rwnd = known && rwnd > last.rwndUs
 		now.sndbuf = known && sndbuf > last.sndbufUs
 		last.timeNs = timeNs

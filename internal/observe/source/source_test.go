@@ -104,7 +104,8 @@ func TestWhatChangesMakesASample(t *testing.T) {
 		},
 		{"nothing", nil, false},
 	} {
-		got, want := passing(t, steady(0, nil), steady(poll, c.fields)), []bool{true, c.want}
+		got := passing(t, steady(0, nil), steady(poll, c.fields))
+		want := []bool{true, c.want}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: samples let through %v, want %v", c.name, got, want)
 		}

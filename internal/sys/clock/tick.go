@@ -31,7 +31,8 @@ func TickRate(jiffies func() (uint32, error)) (int, error) {
 // tickRate finds it from the count and the clock of one time, unless another rate would do as well.
 func tickRate(jiffies uint32, now int64) (best int, clear bool) {
 	const apart = 0.05 // seconds
-	least, second := math.Inf(1), math.Inf(1)
+	least := math.Inf(1)
+	second := math.Inf(1)
 	for _, hz := range rates {
 		since := jiffies + 300*uint32(hz)
 		ticks := int32(since - uint32(now/1000*int64(hz)/1_000_000)) // 32 bits, which may have wrapped

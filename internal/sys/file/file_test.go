@@ -49,7 +49,8 @@ func TestWriteReplacesTheFile(t *testing.T) {
 
 func TestWriteFollowsNoPlantedLink(t *testing.T) {
 	dir := t.TempDir()
-	victim, path := filepath.Join(dir, "victim"), filepath.Join(dir, "state")
+	victim := filepath.Join(dir, "victim")
+	path := filepath.Join(dir, "state")
 	if err := os.WriteFile(victim, []byte("precious"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,8 @@ func TestOnlyFilesOfEndedProcessesAreRemoved(t *testing.T) {
 	if err := c.Run(); err != nil {
 		t.Fatal(err)
 	}
-	dead, alive := Owner(c.Process.Pid), Owner(os.Getpid())
+	dead := Owner(c.Process.Pid)
+	alive := Owner(os.Getpid())
 	folder := filepath.Join(t.TempDir(), "[folder]*")
 	keep := []string{
 		"a-" + alive, "a-" + alive + "-x", "a-0", "a--5", "a-x", "a-" + dead + ".x", "b-" + dead,

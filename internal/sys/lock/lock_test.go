@@ -134,7 +134,8 @@ func TestExistingLockFilesBecomePrivate(t *testing.T) {
 
 func TestALinkIsNotFollowed(t *testing.T) {
 	dir := t.TempDir()
-	target, path := filepath.Join(dir, "target"), filepath.Join(dir, "lock")
+	target := filepath.Join(dir, "target")
+	path := filepath.Join(dir, "lock")
 	if err := os.Symlink(target, path); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,8 @@ func script(t *testing.T, name, text string) string {
 
 // as makes this process pass for root or for another user, with a single folder of tools.
 func as(t *testing.T, isRoot bool, folder string) {
-	beforeRoot, beforeFolders := root, Folders
+	beforeRoot := root
+	beforeFolders := Folders
 	t.Cleanup(func() {
 		root = beforeRoot
 		Folders = beforeFolders
@@ -32,7 +33,8 @@ func as(t *testing.T, isRoot bool, folder string) {
 }
 
 func TestRootFindsToolsInFixedFoldersOnly(t *testing.T) {
-	system, callers := script(t, "gauge", "echo system"), script(t, "gauge", "echo caller")
+	system := script(t, "gauge", "echo system")
+	callers := script(t, "gauge", "echo caller")
 	t.Setenv("PATH", "relative:"+callers)
 	for _, c := range []struct {
 		root   bool

@@ -135,7 +135,8 @@ const maxNotes = 5
 
 // differing gives the reason why the files differ in retransmissions of an end, or nothing.
 func differing(x *join.Connection) string {
-	captured, recorded := x.CapturedRetransmissions, x.RecordedRetransmissions
+	captured := x.CapturedRetransmissions
+	recorded := x.RecordedRetransmissions
 	if captured == recorded {
 		return ""
 	}

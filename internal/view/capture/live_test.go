@@ -50,7 +50,8 @@ func TestLiveTables(t *testing.T) {
 		return values
 	}
 	for _, title := range []string{"RETRANS", "LATE"} {
-		got, want := column(last, title), column(out.String(), title)
+		got := column(last, title)
+		want := column(out.String(), title)
 		if strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("%s: live %v, whole %v", title, got, want)
 		}

@@ -61,7 +61,8 @@ func overviewTable() *terminal.Table {
 // addConnection adds the row of a connection: the direction with most data, and the ACKs of it.
 func addConnection(table *terminal.Table, c *conn.Connection) {
 	data, acks := c.Sender()
-	rtt, each := "-", "-"
+	rtt := "-"
+	each := "-"
 	if us, handshake := c.RTTUs(data); us > 0 {
 		rtt = units.ThreeDigits(us / 1000)
 		if handshake {

@@ -34,7 +34,8 @@ func (p *plotted) drawBars() {
 			if d.absent() {
 				continue
 			}
-			left, inset := d.X+width*(float64(place)-float64(len(of))/2), 0.04*width
+			left := d.X + width*(float64(place)-float64(len(of))/2)
+			inset := 0.04 * width
 			area := vg.Rectangle{
 				Min: vg.Point{X: p.atX(left + inset), Y: p.atY(s.Side, min(0, d.Last))},
 				Max: vg.Point{X: p.atX(left + width - inset), Y: p.atY(s.Side, max(0, d.Last))},
@@ -100,7 +101,8 @@ func hatchLines(h Hatch, area vg.Rectangle) [][]vg.Point {
 	const gap = vg.Length(4)
 	var lines [][]vg.Point
 	add := func(from, to vg.Point) { lines = append(lines, []vg.Point{from, to}) }
-	wide, high := area.Max.X-area.Min.X, area.Max.Y-area.Min.Y
+	wide := area.Max.X - area.Min.X
+	high := area.Max.Y - area.Min.Y
 	if h == Rising || h == Crossed {
 		for x := area.Min.X - high; x < area.Min.X+wide; x += gap * 1.4 {
 			add(vg.Point{X: x, Y: area.Min.Y}, vg.Point{X: x + high, Y: area.Max.Y})

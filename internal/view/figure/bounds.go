@@ -145,7 +145,8 @@ func (s *Series) usualMax(most, from float64) float64 {
 		if d.absent() || i+1 == len(s.Data) {
 			continue
 		}
-		start, end := max(d.X, from), s.Data[i+1].X
+		start := max(d.X, from)
+		end := s.Data[i+1].X
 		spike := min(max(d.End-start, 0), end-start) // the time in which the value may be at its maximum
 		all = append(all, held{d.Max, spike}, held{d.Last, end - start - spike})
 		total += end - start
@@ -172,7 +173,8 @@ func (p *Panel) includeLimits(y panelScales, from float64) {
 		if !ok || !s.Limit {
 			continue
 		}
-		a, base := y.of(s.Side), 0.0
+		a := y.of(s.Side)
+		base := 0.0
 		if a.Floating {
 			base = a.lo
 		}

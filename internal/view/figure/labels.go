@@ -35,7 +35,8 @@ func (p *plotted) drawLabels(l *labels) {
 	taken := l.obstacles
 	slices.SortStableFunc(l.all, func(a, b label) int { return cmp.Compare(b.marker.X, a.marker.X) })
 	for _, name := range l.all {
-		best, least := vg.Rectangle{}, math.Inf(1)
+		best := vg.Rectangle{}
+		least := math.Inf(1)
 		for i, place := range placesFor(size, name) {
 			cost := float64(i) * 0.2 // prefers the first of equally good places
 			cost += 4 * overlapWith(taken, place)
@@ -60,14 +61,16 @@ func (p *plotted) drawLabels(l *labels) {
 // placesFor are the boxes where a name may stand: beside, above and below its marker, at several
 // distances.
 func placesFor(size font.Length, name label) []vg.Rectangle {
-	wide, high := widthOf(size, name.text), size*1.1
+	wide := widthOf(size, name.text)
+	high := size * 1.1
 	var all []vg.Rectangle
 	for _, far := range []vg.Length{5.5, 12, 20, 30, 42} {
 		const around = 16
 		for i := range around {
 			// From the right on, alternately up and down.
 			angle := 2 * math.Pi / around * float64((i+1)/2) * float64(1-2*(i%2))
-			right, up := vg.Length(math.Cos(angle)), vg.Length(math.Sin(angle))
+			right := vg.Length(math.Cos(angle))
+			up := vg.Length(math.Sin(angle))
 			at := vg.Point{X: name.marker.X + far*right, Y: name.marker.Y + far*up}
 			// The text ends at, or stands on, the place that is nearest to the marker.
 			from := vg.Point{X: at.X - wide*(1-right)/2, Y: at.Y - high*(1-up)/2}

@@ -134,7 +134,8 @@ func (s *sheet) drawCell(cell int, area vg.Rectangle) error {
 		}
 		at := &plotted{Panel: p, canvas: s.canvas, area: data, x: &s.x, y: s.cells[cell][i]}
 		at.draw()
-		middle, length := (data.Min.Y+data.Max.Y)/2, data.Max.Y-data.Min.Y
+		middle := (data.Min.Y + data.Max.Y) / 2
+		length := data.Max.Y - data.Min.Y
 		s.writeUp(s.textSize, vg.Point{X: area.Min.X + s.textSize*0.8, Y: middle}, length, at.y.left.title())
 		if at.y.right != nil {
 			s.writeUp(s.textSize, vg.Point{X: area.Max.X - s.textSize*0.3, Y: middle}, length, at.y.right.title())

@@ -138,7 +138,8 @@ func (c *canvas) drawLegend(rows [][]entry, corner vg.Point) {
 // drawSample draws the sample of an entry; at is the left end of the baseline.
 func (c *canvas) drawSample(e entry, at vg.Point) {
 	d := draw.Canvas{Canvas: c.vg}
-	right, middle := at.X+c.sampleWidth(e), at.Y+c.textSize*midline
+	right := at.X + c.sampleWidth(e)
+	middle := at.Y + c.textSize*midline
 	centre := vg.Point{X: (at.X + right) / 2, Y: middle}
 	switch e.kind {
 	case barSample:

@@ -76,7 +76,8 @@ func (p *plotted) drawInterval(side Side, ink Ink, x vg.Length, d *Sample, half 
 		return
 	}
 	a := p.y.of(side)
-	low, high := p.atY(side, max(d.Low, a.lo)), p.atY(side, min(d.High, a.hi))
+	low := p.atY(side, max(d.Low, a.lo))
+	high := p.atY(side, min(d.High, a.hi))
 	p.line(ink, 0.9, vg.Point{X: x, Y: low}, vg.Point{X: x, Y: high})
 	if d.Low >= a.lo {
 		p.line(ink, 0.9, vg.Point{X: x - half, Y: low}, vg.Point{X: x + half, Y: low})

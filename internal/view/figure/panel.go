@@ -51,7 +51,8 @@ func (p *plotted) draw() {
 }
 
 func (p *plotted) drawTicks() {
-	n, size := tickCount(p.area.Max.Y-p.area.Min.Y, p.tickSize*2.4, 8), p.tickSize
+	n := tickCount(p.area.Max.Y-p.area.Min.Y, p.tickSize*2.4, 8)
+	size := p.tickSize
 	for _, t := range p.y.left.ticks(n) {
 		y := p.atY(Left, t.v)
 		p.line(Grid, 0.5, vg.Point{X: p.area.Min.X, Y: y}, vg.Point{X: p.area.Max.X, Y: y})
@@ -69,7 +70,8 @@ func (p *plotted) drawTicks() {
 }
 
 func (p *plotted) drawRule(r *Rule) {
-	c, x := p.clipped(p.area), p.atX(r.X)
+	c := p.clipped(p.area)
+	x := p.atX(r.X)
 	style := p.stroke(Style{Ink: Text, Width: 0.6})
 	style.Dashes = []vg.Length{2, 2}
 	c.StrokeLine2(style, x, p.area.Min.Y, x, p.area.Max.Y)
@@ -83,7 +85,8 @@ func (p *plotted) labelRule(r *Rule) {
 	}
 	x := p.atX(r.X)
 	size := p.tickSize
-	at, width := vg.Point{X: x + tickGap, Y: p.area.Max.Y - size*1.1}, widthOf(size, r.Name)
+	at := vg.Point{X: x + tickGap, Y: p.area.Max.Y - size*1.1}
+	width := widthOf(size, r.Name)
 	if at.X+width > p.area.Max.X-tickGap {
 		at.X = x - tickGap - width
 	}

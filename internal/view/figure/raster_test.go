@@ -15,7 +15,8 @@ func inkWidth(dpi int, s string) float64 {
 	c.SetColor(color.Black)
 	c.FillString(faceOf(10), vg.Point{X: 10, Y: 10}, s)
 	picture := c.Image()
-	left, right := math.MaxInt, 0
+	left := math.MaxInt
+	right := 0
 	for y := range picture.Bounds().Dy() {
 		for x := range picture.Bounds().Dx() {
 			if r, _, _, _ := picture.At(x, y).RGBA(); r < 0x8000 {

@@ -152,7 +152,8 @@ func (s *sheet) size(o Options) (width, height vg.Length, dpi int, err error) {
 			wide *= 1.5
 		}
 	}
-	high, dpi := cmp.Or(o.HeightCm, s.HeightCm), cmp.Or(o.DPI, defaultDPI)
+	high := cmp.Or(o.HeightCm, s.HeightCm)
+	dpi = cmp.Or(o.DPI, defaultDPI)
 	if high == 0 {
 		high = s.naturalHeightCm(wide)
 	}

@@ -101,7 +101,8 @@ func (s *scale) settleHorizontal() {
 
 // linearBounds leave a margin beside the first and the last tick.
 func linearBounds(ticks []float64, size float64) (lo, hi float64) {
-	first, last := slices.Min(ticks), slices.Max(ticks)
+	first := slices.Min(ticks)
+	last := slices.Max(ticks)
 	margin := 0.04 * (last - first)
 	if margin == 0 {
 		margin = max(math.Abs(first)*0.1, size)

@@ -63,7 +63,8 @@ func (s *Series) extremesFrom(x float64) (low, high float64, ok bool) {
 		if d.absent() {
 			continue
 		}
-		least, most := d.Min, d.Max
+		least := d.Min
+		most := d.Max
 		if d.End < x {
 			least = d.Last
 			most = d.Last

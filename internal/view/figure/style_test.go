@@ -66,7 +66,8 @@ func TestThemesAreFoundByName(t *testing.T) {
 
 // contrast is the contrast ratio of two colours by WCAG 2.
 func contrast(a, b color.RGBA) float64 {
-	x, y := luminance(a), luminance(b)
+	x := luminance(a)
+	y := luminance(b)
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 

@@ -59,7 +59,8 @@ func evenStep(x float64) float64 {
 // at most about n.
 func logTicks(lo, hi float64, n int) []tick {
 	decades := math.Log10(hi / lo)
-	multiples, every := []float64{1, 2, 5}, 1
+	multiples := []float64{1, 2, 5}
+	every := 1
 	if decades*3 > float64(n) {
 		multiples = []float64{1}
 		every = int(math.Ceil(decades / float64(max(n, 1))))

@@ -110,7 +110,8 @@ const originShare = 0.1
 // viewOf bounds the figure by the options, or by the times of the flows.
 func viewOf(flows []*FlowSeries, o Options) (view, error) {
 	v := view{o: o, origin: cmp.Or(o.OriginNs, flows[0].series.o.OriginNs)}
-	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	first := int64(math.MaxInt64)
+	last := int64(math.MinInt64)
 	for _, f := range flows {
 		first = min(first, f.FirstNs)
 		last = max(last, f.LastNs)
@@ -137,7 +138,8 @@ func viewOf(flows []*FlowSeries, o Options) (view, error) {
 }
 
 func (v *view) timeAxis() figure.Axis {
-	from, to := v.x(v.from), v.x(v.to)
+	from := v.x(v.from)
+	to := v.x(v.to)
 	a := figure.Axis{Label: "time", Kind: figure.Time, Min: &from, Max: &to}
 	if !v.o.Wall.IsZero() {
 		a.Kind = figure.Clock
@@ -147,7 +149,8 @@ func (v *view) timeAxis() figure.Axis {
 }
 
 func nothingThere(flows []*FlowSeries, o Options) error {
-	subject, verb := fmt.Sprintf("none of the %d flows", len(flows)), "has a sample or an event"
+	subject := fmt.Sprintf("none of the %d flows", len(flows))
+	verb := "has a sample or an event"
 	if len(flows) == 1 {
 		subject = fmt.Sprintf("flow %d", flows[0].Flow.ID)
 		verb = "has no sample and no event"

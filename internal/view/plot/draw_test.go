@@ -243,7 +243,8 @@ func TestAbsentValuesLeaveGaps(t *testing.T) {
 	if len(lines) != 5 {
 		t.Fatalf("%d lines, want 5: the stretches of K are drawn as one", len(lines))
 	}
-	first, second := lines[1], lines[2]
+	first := lines[1]
+	second := lines[2]
 	whole := lines[4]
 	width := whole[len(whole)-1] - whole[0]
 	at := func(x float64) float64 { return (x - whole[0]) / width * 19.9 }
@@ -404,7 +405,8 @@ func abs(x int) int { return max(x, -x) }
 
 // A queue without data has no panel, and a column of a paper holds one column of a grid.
 func TestFiguresLeaveOutWhatCannotBeRead(t *testing.T) {
-	up, down := upload, upload
+	up := upload
+	down := upload
 	down.receives = true
 	for _, c := range []struct {
 		name            string

@@ -13,7 +13,8 @@ import (
 // DrawJoined writes a figure of one end in a capture and a recording: captured bytes in flight and
 // recorded cwnd over the time of the capture.
 func DrawJoined(w io.Writer, format string, j *join.Connection, o figure.Options) error {
-	zero, last := 0.0, float64(max(1, j.LastNs-j.FirstNs))
+	zero := 0.0
+	last := float64(max(1, j.LastNs-j.FirstNs))
 	line := func(name string, style figure.Style, from []join.Point) figure.Series {
 		return figure.Series{Name: name, Kind: figure.Step, Style: style, Data: during(j, from)}
 	}

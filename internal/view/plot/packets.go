@@ -74,7 +74,8 @@ func (p *PacketSeries) Step(c *conn.Connection, s *conn.Step) error {
 		return nil
 	}
 	p.connection = c
-	end, other := &p.ends[0], &p.ends[1]
+	end := &p.ends[0]
+	other := &p.ends[1]
 	if !s.Client {
 		end, other = other, end
 	}
@@ -119,7 +120,8 @@ func (p *PacketSeries) Figure(kind PacketKind) (*figure.Figure, error) {
 		from, to = to, from
 		data = &c.FromServer
 	}
-	zero, last := 0.0, float64(max(1, c.LastNs-c.FirstNs))
+	zero := 0.0
+	last := float64(max(1, c.LastNs-c.FirstNs))
 	f := &figure.Figure{
 		Title: fmt.Sprintf("%s > %s", from, to),
 		X:     figure.Axis{Label: "time", Kind: figure.Time, Min: &zero, Max: &last},

@@ -45,7 +45,8 @@ func samples() []sample {
 		},
 	}
 	up := []synthetic{upload}
-	down, bbr := upload, upload
+	down := upload
+	bbr := upload
 	down.receives = true
 	bbr.timeoutAt = 0
 	bbr.bbr = true
@@ -134,7 +135,8 @@ func TestGuideHasAPictureOfEachFigure(t *testing.T) {
 	shown := map[Kind]bool{}
 	picture := regexp.MustCompile(`\]\(\.\./(img/plot-([a-z-]+)\.png)\)`)
 	for _, match := range picture.FindAllStringSubmatch(string(guide), -1) {
-		path, s := filepath.Join("../../../docs", match[1]), byName[match[2]]
+		path := filepath.Join("../../../docs", match[1])
+		s := byName[match[2]]
 		if s.name == "" {
 			t.Errorf("the guide shows %s, which is no sample", match[1])
 			continue

@@ -23,7 +23,8 @@ const oneWay = 1e-3
 // queuePanels are the queues of both directions. If the data went one way, the other queue stayed
 // empty and is left out, except in a grid, where all cells have the same panels.
 func queuePanels(v *view) []figure.Panel {
-	sent, received := float64(v.growth(tcp.AckedBytes)), float64(v.growth(tcp.ReceivedBytes))
+	sent := float64(v.growth(tcp.AckedBytes))
+	received := float64(v.growth(tcp.ReceivedBytes))
 	switch {
 	case v.o.Grid:
 	case received < oneWay*sent:

@@ -43,7 +43,8 @@ func phyPanel(v *view, points []diagnose.RadioPoint, away []diagnose.RadioAway) 
 	if len(points) == 0 {
 		return p
 	}
-	sent, received := v.growth(tcp.AckedBytes), v.growth(tcp.ReceivedBytes)
+	sent := v.growth(tcp.AckedBytes)
+	received := v.growth(tcp.ReceivedBytes)
 	f := tcp.AckedBytes
 	rate := func(p *diagnose.RadioPoint) float64 { return p.TxBps }
 	if received > sent {

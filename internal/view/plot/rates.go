@@ -28,7 +28,8 @@ func ratesPanel(v *view) figure.Panel {
 	}
 	// The few bytes of a request or a greeting are no goodput worth a line beside the other
 	// direction's.
-	sent, received := v.growth(tcp.AckedBytes), v.growth(tcp.ReceivedBytes)
+	sent := v.growth(tcp.AckedBytes)
+	received := v.growth(tcp.ReceivedBytes)
 	second := solid(figure.Green, 1.4) // alone it needs no dashes
 	if sent > 0 && sent >= received/1000 {
 		second = longDash(figure.Green, 1.4)
@@ -76,13 +77,15 @@ func (v *view) window() int64 {
 // shorter than half joins the one before it, since a few packets over a few microseconds are no
 // rate.
 func (v *view) goodput(f tcp.Field) *curve {
-	rate, counter := &curve{limit: curveLimit}, v.curve(f)
+	rate := &curve{limit: curveLimit}
+	counter := v.curve(f)
 	buckets := counter.between(v.from, v.to)
 	if len(buckets) == 0 {
 		return rate
 	}
 	w := v.window()
-	start, end := max(buckets[0].t0, v.from), min(v.LastNs, v.to)
+	start := max(buckets[0].t0, v.from)
+	end := min(v.LastNs, v.to)
 	for t := start; t < end; {
 		next := v.origin + ((t-v.origin)/w+1)*w
 		if end-next < w/2 {

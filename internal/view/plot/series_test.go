@@ -83,7 +83,8 @@ func TestBounds(t *testing.T) {
 	if f.Samples != 9 || f.Events != 1 {
 		t.Errorf("%d samples and %d events lie within, want 9 and 1", f.Samples, f.Events)
 	}
-	from, to := origin+int64(o.From), origin+int64(o.To)
+	from := origin + int64(o.From)
+	to := origin + int64(o.To)
 	if b := f.curve(tcp.CwndPackets).between(from, to); len(b) != 10 || b[0].t0 != from || b[0].first != 50 {
 		t.Errorf("the curve starts with %+v, want the 50 that was held at the start", b[0])
 	}
@@ -179,7 +180,8 @@ func BenchmarkSeries(b *testing.B) {
 					batch.Cols[f][i] = int64(i * (f + 1) % 1000)
 				}
 			}
-			now, rows := origin, 0
+			now := origin
+			rows := 0
 			for b.Loop() {
 				for i := range batch.TimeNs {
 					now += 10_000

@@ -47,7 +47,8 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 	if y.bbr {
 		cc = "bbr"
 	}
-	own, remote := "192.0.2.10:50424", "198.51.100.7:5201"
+	own := "192.0.2.10:50424"
+	remote := "198.51.100.7:5201"
 	if y.own != "" {
 		own = y.own
 		remote = y.remote
@@ -74,7 +75,8 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 	state := tcp.CAOpen
 	until := 0.0
 	var acked, sackBase, held, sent float64
-	srtt, minRTT := 0.0, math.Inf(1)
+	srtt := 0.0
+	minRTT := math.Inf(1)
 	event := func(e tcp.Event) {
 		e.Flow = y.id
 		e.CAState = state

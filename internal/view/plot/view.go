@@ -95,7 +95,8 @@ const leastState = 0.02
 
 // hasState is true if the private state of a congestion control is there for long enough.
 func (v *view) hasState(f tcp.Field) bool {
-	samples, known := v.samples(v.curve(f)), 0.0
+	samples := v.samples(v.curve(f))
+	known := 0.0
 	for i := 1; i < len(samples); i++ {
 		if !math.IsNaN(samples[i-1].Last) {
 			known += min(samples[i].X, v.x(v.to)) - max(samples[i-1].X, v.x(v.from))

@@ -89,7 +89,8 @@ func (s Sort) comparison(rows []*Row) func(a, b *Row) int {
 	}
 	if number := numberOf(s.Key); number != nil {
 		return func(a, b *Row) int {
-			x, y := number(a), number(b)
+			x := number(a)
+			y := number(b)
 			if x == tcp.Absent || y == tcp.Absent {
 				return cmp.Or(compareBool(x == tcp.Absent, y == tcp.Absent), cmp.Compare(a.Flow, b.Flow))
 			}
@@ -102,7 +103,8 @@ func (s Sort) comparison(rows []*Row) func(a, b *Row) int {
 		keys[r] = text(r)
 	}
 	return func(a, b *Row) int {
-		x, y := keys[a], keys[b]
+		x := keys[a]
+		y := keys[b]
 		if x == absentText || y == absentText {
 			return cmp.Or(compareBool(x == absentText, y == absentText), cmp.Compare(a.Flow, b.Flow))
 		}

@@ -156,7 +156,8 @@ func (c *canvas) plot(s []span, fromNs, toNs, low, high int64) {
 		if x < 0 {
 			continue
 		}
-		bottom, top := row(p.low), row(p.high)
+		bottom := row(p.low)
+		top := row(p.high)
 		c.line(x, bottom, top)
 		if i == 0 || p.ns-s[i-1].ns > max(joinNs, 2*(toNs-fromNs)/int64(c.columns)) {
 			continue

@@ -40,7 +40,8 @@ func newConnection(f *tcp.Flow, oneOfMany bool) *connection {
 	for i := range c.last.Values {
 		c.last.Values[i] = tcp.Absent
 	}
-	points, events := historyPoints, eventsKept
+	points := historyPoints
+	events := eventsKept
 	if oneOfMany {
 		points = historyFew
 		events = eventsKeptFew

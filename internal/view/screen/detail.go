@@ -26,7 +26,8 @@ const (
 func (m *ui) detailLines(height int) []string {
 	r := m.detail.Row
 	// The addresses come last, because IPv6 addresses may be cut off.
-	state, style := stateText(r), m.styles.title
+	state := stateText(r)
+	style := m.styles.title
 	switch {
 	case r.Closed:
 		state = "closed: " + string(r.CloseReason)

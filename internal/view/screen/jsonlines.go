@@ -166,7 +166,8 @@ func (l *lineWriter) Event(e *tcp.Event) error {
 // round writes the status and one line for each flow.
 func (l *lineWriter) round(s Sort, f Filter) error {
 	nowNs, wall := l.clock()
-	status, rows := l.table.Status(nowNs), l.table.Rows(nowNs, s, f)
+	status := l.table.Status(nowNs)
+	rows := l.table.Rows(nowNs, s, f)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.line(statusLine{newLineTime("status", nowNs, wall), status}); err != nil {

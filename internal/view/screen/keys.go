@@ -68,8 +68,10 @@ func (k keyMap) short(detail, record bool) []key.Binding {
 		b.SetHelp(shown, what)
 		return b
 	}
-	pause, help := brief(k.pause, "p", "pause"), brief(k.help, "?", "help")
-	earlier, fourth := brief(k.earlier, "PgUp", "earlier events"), brief(k.reverse, "S", "reverse")
+	pause := brief(k.pause, "p", "pause")
+	help := brief(k.help, "?", "help")
+	earlier := brief(k.earlier, "PgUp", "earlier events")
+	fourth := brief(k.reverse, "S", "reverse")
 	if record { // 80 columns have no room for one more
 		earlier = brief(k.earlier, "PgUp", "events")
 		fourth = brief(k.record, "r", "record")

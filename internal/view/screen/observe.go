@@ -87,7 +87,8 @@ func Plain(ctx context.Context, t *Table, o Options) error {
 		}
 		first = false
 		nowNs, wall := o.Clock()
-		s, rows := t.Status(nowNs), t.Rows(nowNs, o.Sort, o.Filter)
+		s := t.Status(nowNs)
+		rows := t.Rows(nowNs, o.Sort, o.Filter)
 		if err := WriteTable(o.Output, wall, s, rows, o.Width); err != nil || len(rows) > 0 {
 			return err
 		}

@@ -79,7 +79,8 @@ func TestThePlainTableFitsTheWidth(t *testing.T) {
 	nowNs := 5 * second
 	for width := 30; width < 240; width++ {
 		var b strings.Builder
-		status, rows := table.Status(nowNs), table.Rows(nowNs, Sort{}, Filter{})
+		status := table.Status(nowNs)
+		rows := table.Rows(nowNs, Sort{}, Filter{})
 		if err := WriteTable(&b, day, status, rows, width); err != nil {
 			t.Fatal(err)
 		}

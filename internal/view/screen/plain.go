@@ -18,7 +18,8 @@ import (
 // all columns are written and nothing is cut; otherwise the most important columns that fit.
 func WriteTable(w io.Writer, at time.Time, s Status, rows []*Row, width int) error {
 	cells := make([][]string, len(rows)+1)
-	least, wants := make([]int, len(columns)), make([]int, len(columns))
+	least := make([]int, len(columns))
+	wants := make([]int, len(columns))
 	for i := range cells {
 		cells[i] = make([]string, len(columns))
 	}

@@ -212,7 +212,8 @@ func (p *Player) show(ctx context.Context, sink tcp.Sink, o *Options, show func(
 	interval := max(o.Interval.Nanoseconds(), 1)
 	next := p.within(p.o.FromNs) + interval
 	var rows int64
-	begun, from := time.Now(), p.within(p.o.FromNs)
+	begun := time.Now()
+	from := p.within(p.o.FromNs)
 	at := func(ns int64) error {
 		p.mu.Lock()
 		p.nowNs = p.within(ns)

@@ -149,7 +149,8 @@ func (t *Table) Samples(b *tcp.Batch) error {
 	cwnd := b.Cols[tcp.CwndPackets]
 	rtt := b.Cols[tcp.RttUs]
 	srtt := b.Cols[tcp.SrttUs]
-	acked, received := b.Cols[tcp.AckedBytes], b.Cols[tcp.ReceivedBytes]
+	acked := b.Cols[tcp.AckedBytes]
+	received := b.Cols[tcp.ReceivedBytes]
 	var c *connection
 	for i, id := range b.Flow {
 		if c == nil || c.flow.ID != id {

@@ -241,7 +241,8 @@ func TestOnlyTheLastEventsAndTheLastMinuteAreKept(t *testing.T) {
 	if !ok || len(d.Events) != eventsKept || len(d.History) != historyPoints {
 		t.Fatalf("%d events and %d points, want %d and %d", len(d.Events), len(d.History), eventsKept, historyPoints)
 	}
-	last, before := d.Events[eventsKept-1], d.Events[eventsKept-2]
+	last := d.Events[eventsKept-1]
+	before := d.Events[eventsKept-2]
 	if last.Kind != tcp.EventSack || last.Count != 50 || last.TimeNs != 1049 || before.Seq != 999 {
 		t.Errorf("the last events are %v (%d times) and seq %d; want one entry for 50 SACKs after seq 999", last.Kind,
 			last.Count, before.Seq)
@@ -253,7 +254,8 @@ func TestOnlyTheLastEventsAndTheLastMinuteAreKept(t *testing.T) {
 
 func TestTheRateOfTheLastHalfSecondIsKept(t *testing.T) {
 	table := oneFlow(t, TableOptions{})
-	acked, received := int64(0), int64(0)
+	acked := int64(0)
+	received := int64(0)
 	for ns := int64(0); ns < 10*second; ns += second / 10 {
 		if ns < 5*second {
 			acked += 100_000 // 8 Mbit/s

@@ -97,7 +97,8 @@ func (m *ui) header() string {
 		part{scaledText(m.status.SamplesPerSecond) + " samples/s", m.styles.dim.Render},
 		part{m.wall.Format("15:04:05"), m.styles.dim.Render})
 
-	line, used := m.styles.title.Render("airtide"), len("airtide")
+	line := m.styles.title.Render("airtide")
+	used := len("airtide")
 	for _, p := range parts {
 		w := ansi.StringWidth(p.text) + 2
 		if used+w > m.width && p.text != loss {
@@ -187,7 +188,8 @@ func (m *ui) emptyText() string {
 func (m *ui) titles(cols []placed) string {
 	parts := make([]string, len(cols))
 	for i, c := range cols {
-		text, style := cell(c.title, c.width, c.right), m.styles.head
+		text := cell(c.title, c.width, c.right)
+		style := m.styles.head
 		if c.key == m.sort.Key {
 			style = m.styles.sorted.Reverse(true)
 		}

@@ -65,7 +65,8 @@ func (t *Terminal) Wait(begun time.Time, text func() string, work func() error) 
 	if !t.Live {
 		return work()
 	}
-	done, stopped := make(chan struct{}), make(chan struct{})
+	done := make(chan struct{})
+	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		next := time.NewTimer(max(quiet-time.Since(begun), 0))

@@ -43,7 +43,8 @@ type Terminal struct {
 // which replaces the width of the terminal and sets one for a pipe.
 func New(stdout, stderr *os.File, getenv func(string) string) *Terminal {
 	smart := getenv("TERM") != "dumb"
-	out, err := term.IsTerminal(int(stdout.Fd())), term.IsTerminal(int(stderr.Fd()))
+	out := term.IsTerminal(int(stdout.Fd()))
+	err := term.IsTerminal(int(stderr.Fd()))
 	colour := out && smart && getenv("NO_COLOR") == ""
 	t := &Terminal{
 		Out: units.NewTextWriter(stdout, colour), Err: units.NewTextWriter(stderr, false),

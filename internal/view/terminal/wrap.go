@@ -80,7 +80,8 @@ func wrap(line string, width, indent int) string {
 // fitting is the length in bytes of the part of a line that fits a width. It is never 0, so that
 // the rest gets shorter.
 func fitting(line string, width int) int {
-	used, at := 0, 0
+	used := 0
+	at := 0
 	for state := byte(0); at < len(line); {
 		_, columns, length, next := ansi.DecodeSequence(line[at:], state, nil)
 		used += columns

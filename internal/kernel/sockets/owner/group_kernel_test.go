@@ -65,7 +65,8 @@ func TestGroupsOfKilledProcessesAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := filepath.Join(filepath.Dir(g.path), prefix)
-	killed, running := left+strconv.Itoa(1<<30), left+strconv.Itoa(os.Getppid())
+	killed := left + strconv.Itoa(1<<30)
+	running := left + strconv.Itoa(os.Getppid())
 	for _, path := range []string{killed, running} {
 		if err := os.Mkdir(path, 0o755); err != nil {
 			t.Fatal(err)

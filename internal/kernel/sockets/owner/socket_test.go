@@ -95,7 +95,8 @@ func TestLookupDoesNotScanAndAsksForTheNextScan(t *testing.T) {
 		t.Errorf("%d scans although nothing was asked for, want 1", n)
 	}
 	l := listen(t)
-	inode, before := inodeOf(l), r.Generation()
+	inode := inodeOf(l)
+	before := r.Generation()
 	if _, ok := r.Lookup(inode); ok {
 		t.Fatal("a socket made after the scan is known")
 	}
