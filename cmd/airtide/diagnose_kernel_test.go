@@ -5,13 +5,16 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"airtide/internal/diagnose"
 	"airtide/test/cause"
 	"airtide/test/need"
 )
@@ -75,6 +78,66 @@ func TestTheRadioOfACellIsDiagnosed(t *testing.T) {
 		if text := mustRun(t, "info", file); !strings.Contains(text, "client in cause at 02:00:00:00:00:01, sent at ") {
 			t.Errorf("info does not sum the radio up: %s", text)
 		}
+	}
+}
+
+// sharedCell has two terminals, of which far has six times the RTT, or the faster radio.
+const sharedCell = "name: shared\nterminals:\n  near: {%s, congestion: reno}\n  far: {%s, congestion: reno}\n" +
+	"servers: {server: {congestion: reno}}\npath: {rate: 20 Mbit/s, rtt: 20 ms, queue: 100 kB, " +
+	"terminals: {far: {rtt: %d ms}}}\n"
+
+// Of two senders in one recording, the one with the longer RTT, or with the faster radio, gets less
+// than its part of the rate or of the airtime. So it is named, and the other is not.
+func TestUnequalSharesAreNamed(t *testing.T) {
+	need.Root(t)
+	need.Tool(t, "iperf3")
+	programs, err := cause.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const station = "radio: {standard: n, phy_rate: %s Mbit/s, queue: 100 packets, aggregation: {frames: 1}}"
+	for name, c := range map[string]struct{ text, field string }{
+		"RTT": {fmt.Sprintf(sharedCell, "link: ethernet", "link: ethernet", 120), "min_rtt_us"},
+		"airtime": {
+			fmt.Sprintf(sharedCell, fmt.Sprintf(station, "6.5"), fmt.Sprintf(station, "65"), 20), "tx_rate_bps",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cell := filepath.Join(t.TempDir(), "cell.yaml")
+			path := filepath.Join(t.TempDir(), "shared.atr")
+			if err := os.WriteFile(cell, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			const script = `set -e
+ip netns exec $AIRTIDE_NS_server iperf3 -s -1 -D -p 5201
+ip netns exec $AIRTIDE_NS_server iperf3 -s -1 -D -p 5202
+until ip netns exec $AIRTIDE_NS_server ss -tln | grep -q :5202; do sleep 0.1; done
+"$0" record -f --with radio -o "$1" --netns $AIRTIDE_NS_near,$AIRTIDE_NS_far -- sh -c '
+	ip netns exec $AIRTIDE_NS_near iperf3 -c $AIRTIDE_IP_server -p 5201 -t 12 -C reno &
+	ip netns exec $AIRTIDE_NS_far iperf3 -c $AIRTIDE_IP_server -p 5202 -t 12 -C reno
+	wait'
+`
+			run := exec.CommandContext(t.Context(), programs.Airtide, "cell", "run", cell, "--", "sh", "-c", script,
+				programs.Airtide, path)
+			if out, err := run.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			senders := 0
+			for _, x := range diagnosed(t, path) {
+				if x.AckedBytes < 1e6 {
+					continue
+				}
+				senders++
+				far := x.Remote.Port() == 5202
+				said := slices.ContainsFunc(x.Evidence, func(e diagnose.Evidence) bool { return e.Field == c.field })
+				if (x.Limit == diagnose.UnfairSharing) != far || far && !said {
+					t.Errorf("the far one %t: %s, %v", far, x.Limit, x.Evidence)
+				}
+			}
+			if senders != 2 {
+				t.Errorf("%d connections send", senders)
+			}
+		})
 	}
 }
 

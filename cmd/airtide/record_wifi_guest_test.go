@@ -15,9 +15,10 @@ import (
 // radioScript runs a simulated access point in a namespace of its own, and a station that sends TCP
 // through the air while it is recorded. The station scans meanwhile, and is disconnected at the
 // end. A simulated radio measures its own channel between two others that it scans for long: the
-// second scan lets that time grow. The network's name has a sequence that would colour a terminal.
-// The sender has a rate, since the guest emulates its processor and has only one. The scans have a
-// bound: if the host is busy, iw sometimes reads its socket for ever behind a scan that has ended.
+// second scan lets that time grow. The channel is recorded each second, so in between as well. The
+// network's name has a sequence that would colour a terminal. The sender has a rate, since the
+// guest emulates its processor and has only one. The scans have a bound: if the host is busy, iw
+// sometimes reads its socket for ever behind a scan that has ended.
 const radioScript = `set -e
 ip netns add ap
 iw phy phy0 set netns name ap
@@ -46,7 +47,7 @@ airtide record --with radio -o /r.atr -- sh -c '
 	iperf3 -c 10.9.0.1 -t 4 -b 10M &
 	sleep 1
 	timeout 10 iw dev wlan1 scan freq 2437 >/dev/null
-	sleep 0.5
+	sleep 1.5
 	timeout 10 iw dev wlan1 scan freq 2437 2462 passive >/dev/null
 	wait
 	iw dev wlan1 disconnect

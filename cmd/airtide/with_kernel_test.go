@@ -327,16 +327,32 @@ func TestWaitsAndTimestampsAreRecorded(t *testing.T) {
 			t.Errorf("slow %t: %d samples, %d with timestamps, %d with a waiting writer, %d with a wait above 20 ms",
 				slow, samples, timed, blocked, waited)
 		}
-		var report diagnose.Report
-		if err := json.Unmarshal([]byte(mustRun(t, "diagnose", "--json", path)), &report); err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range report.Connections {
-			if w := c.Waits; c.Direction == "sends" && (w == nil || slow && (w.Writer < 0.5 || w.DeviceUs < 20_000)) {
+		senders := 0
+		for _, c := range diagnosed(t, path) {
+			if c.Direction != "sends" {
+				continue
+			}
+			senders++
+			if w := c.Waits; w == nil || slow && (w.Writer < 0.5 || w.DeviceUs < 20_000) {
 				t.Errorf("slow %t: the diagnosis tells the waits %+v", slow, w)
 			}
 		}
+		if senders != 1 {
+			t.Errorf("slow %t: %d connections send", slow, senders)
+		}
 	}
+}
+
+// diagnosed are the connections that diagnose explains.
+func diagnosed(t *testing.T, path string) []diagnose.Connection {
+	t.Helper()
+	var r struct {
+		Files []struct{ Connections []diagnose.Connection }
+	}
+	if err := json.Unmarshal([]byte(mustRun(t, "diagnose", "--json", path)), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r.Files[0].Connections
 }
 
 // After the peer's FIN this end goes on sending: samples come from its writes.

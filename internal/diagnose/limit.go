@@ -1,6 +1,9 @@
 package diagnose
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Limit is the limit of a connection's rate. The names stand in JSON and in tables.
 type Limit uint8
@@ -150,9 +153,19 @@ const (
 	Certain
 )
 
-func (c Certainty) String() string {
-	return [...]string{"unknown", "likely", "certain"}[min(c, Certain)]
-}
+var certaintyNames = [...]string{"unknown", "likely", "certain"}
+
+func (c Certainty) String() string { return certaintyNames[min(c, Certain)] }
 
 // MarshalText lets a Certainty stand in JSON by name.
 func (c Certainty) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (c *Certainty) UnmarshalText(text []byte) error {
+	at := slices.Index(certaintyNames[:], string(text))
+	if at < 0 {
+		return fmt.Errorf("unknown certainty %q", text)
+	}
+	*c = Certainty(at)
+	return nil
+}
