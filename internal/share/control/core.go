@@ -300,9 +300,13 @@ func (c *Core) raiseToFloor(now time.Duration, peers int, b *bounds) {
 	base, mean := c.flows.RTTs()
 	delay := max(mean-base, 0)
 	wait := min(max(delay, c.shares.options.MinQueue), floorDelay)
-	raised := c.windows.raise(c.windowStep(now), b, rate, wait)
+	raised := c.windows.raise(c.windowStep(now), b, rate*c.floor.factor(), wait)
 	if c.probe.settled(now) {
-		c.floor.update(c.elapsed, delay, raised)
+		missed := 0.0
+		if carried := c.flows.Rate(); c.flows.Greedy() && carried > 0 {
+			missed = rate / carried
+		}
+		c.floor.update(c.elapsed, delay, raised, missed)
 	}
 }
 

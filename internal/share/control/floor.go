@@ -1,6 +1,7 @@
 package control
 
 import (
+	"math"
 	"time"
 )
 
@@ -24,6 +25,11 @@ const (
 	// windows made the queue.
 	floorFallTime = time.Second
 	floorRiseTime = 30 * time.Second
+	// A window is not full all the time: a sender waits until it can send a burst, and ACKs come in
+	// bursts. So windows of the floor grow until they carry it, with the time constant
+	// floorRaiseTime, by exp(mostFloorRaise) = 2 at most.
+	floorRaiseTime = time.Second
+	mostFloorRaise = math.Ln2
 	// leastFloorAlpha is the least fairness parameter with a floor. With a lower one the user wants
 	// slow terminals to have next to nothing.
 	leastFloorAlpha = 0.5
@@ -42,16 +48,23 @@ const highestWeight = 10
 type floor struct {
 	binds  time.Duration // time for which the floor has been the greater bound
 	fallen float64       // part of the floor that does not hold, 0 to 1 - leastFloorPart
+	raised float64       // logarithm of the factor of the windows, 0 to mostFloorRaise
 }
 
-// update takes a step outside probes: whether the floor was the greater bound in it, and the mean
-// RTT of the terminal's own flows above their base RTT. A delay counts once the floor has made the
-// windows for floorSettleTime. Before that the queue is one of other bounds.
-func (f *floor) update(elapsed, delay time.Duration, binds bool) {
+// update takes a step outside probes: whether the floor was the greater bound in it, the mean RTT
+// of the terminal's own flows above their base RTT, and the rate of the floor as a multiple of the
+// greedy flows' rate (0 without any). A delay counts once the floor has made the windows for
+// floorSettleTime. Before that the queue is one of other bounds.
+func (f *floor) update(elapsed, delay time.Duration, binds bool, missed float64) {
 	if !binds {
 		f.binds = 0
+		f.raised = 0
 	} else {
 		f.binds += elapsed
+	}
+	if f.binds >= floorSettleTime && missed > 0 {
+		gain := elapsed.Seconds() / floorRaiseTime.Seconds()
+		f.raised = min(max(f.raised+gain*math.Log(missed), 0), mostFloorRaise)
 	}
 	if f.binds >= floorSettleTime && delay > floorDelay {
 		gain := min(elapsed.Seconds()/floorFallTime.Seconds(), 1)
@@ -63,6 +76,9 @@ func (f *floor) update(elapsed, delay time.Duration, binds bool) {
 
 // part returns the part of the floor that holds.
 func (f *floor) part() float64 { return 1 - f.fallen }
+
+// factor returns the factor of the windows that carry this part.
+func (f *floor) factor() float64 { return math.Exp(f.raised) }
 
 // raise raises bounds to the windows of a rate in bit/s, divided among the flows like the share.
 // wait is how long the terminal's packets wait. It reports whether any bound was lower.

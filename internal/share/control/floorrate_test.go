@@ -1,0 +1,29 @@
+package control
+
+import (
+	"testing"
+	"time"
+)
+
+// A sender that waits for bursts does not fill its window. The floor's windows grow until they carry
+// its rate, and are those of the floor again once something else bounds.
+func TestTheFloorGrowsUntilItIsCarried(t *testing.T) {
+	const step = 100 * time.Millisecond
+	for full, want := range map[float64]float64{1: 1, 0.75: 1, 0.4: 0.8} {
+		var f floor
+		for range 100 {
+			f.update(step, 0, true, 1/(full*f.factor()))
+		}
+		if carried := full * f.factor(); carried < 0.99*want || carried > 1.01*want {
+			t.Errorf("windows that are full to %.2f carry %.2f of the floor, want %.2f", full, carried, want)
+		}
+		f.update(step, 0, true, 0) // no greedy flow
+		if carried := full * f.factor(); carried < 0.99*want {
+			t.Errorf("without a greedy flow windows that are full to %.2f carry %.2f of the floor", full, carried)
+		}
+		f.update(step, 0, false, 1/full)
+		if f.factor() != 1 {
+			t.Errorf("behind other bounds the windows are %.2f times those of the floor", f.factor())
+		}
+	}
+}
