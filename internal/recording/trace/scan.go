@@ -49,7 +49,7 @@ func (r *Reader) Scan(ctx context.Context, o ScanOptions, sink tcp.Sink) error {
 	samples.selection = newSelection(&o)
 	s := scanning{
 		blocks: newBlocks(ctx, r.source, r.Size()), samples: samples, sink: sink,
-		defined: make(map[tcp.FlowID]bool),
+		defined: make(map[tcp.FlowID]bool), flows: flowsDecoder{names: map[string]string{}},
 	}
 	s.limits = newLimits()
 	s.maxFlows = o.MaxFlows
@@ -99,6 +99,7 @@ type scanning struct {
 	samples *samplesDecoder
 	sink    tcp.Sink
 	defined map[tcp.FlowID]bool // flows that the sink knows
+	flows   flowsDecoder
 	limits  limits
 	text    []byte
 	// maxFlows is that of the options.
@@ -158,7 +159,7 @@ func (s *scanning) block(h *header, payload []byte) (err error) {
 	switch h.kind {
 	case blockHeader:
 	case blockFlows:
-		return s.deliverFlows()
+		return s.flows.each(s.text, s.deliverFlow)
 	case blockEvents:
 		return parseEvents(s.text, s.deliverEvent)
 	case blockLoss:
@@ -187,28 +188,19 @@ func fromSink(err error) error {
 	return nil
 }
 
-func (s *scanning) deliverFlows() error {
-	for lines := json.NewDecoder(bytes.NewReader(s.text)); ; {
-		var f tcp.Flow
-		if err := lines.Decode(&f); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("malformed flow: %w", err)
-		}
-		if !s.samples.selection.hasFlow(f.ID) {
-			continue
-		}
-		if !take(&s.limits.definitions, 1) {
-			return errManyFlows
-		}
-		if err := s.admit(f.ID); err != nil {
-			return err
-		}
-		cutFlow(&f)
-		if err := s.sink.Flow(&f); err != nil {
-			return sinkError{err}
-		}
+// deliverFlow delivers the definition of a flow.
+func (s *scanning) deliverFlow(f *tcp.Flow) error {
+	if !s.samples.selection.hasFlow(f.ID) {
+		return nil
 	}
+	if !take(&s.limits.definitions, 1) {
+		return errManyFlows
+	}
+	if err := s.admit(f.ID); err != nil {
+		return err
+	}
+	cutFlow(f)
+	return fromSink(s.sink.Flow(f))
 }
 
 // admit counts a flow that is delivered for the first time.
