@@ -12,11 +12,19 @@ const (
 // PeakRate finds the most bytes in any one second. It keeps a ring of bins of a tenth of a second
 // each. The second that begins with a bin is judged when the bin leaves the ring.
 type PeakRate struct {
-	size    int     // number of bins
-	bins    []int64 // nil before the first bytes
-	head    int64   // number of the newest bin: its time by binNs
+	size    int       // number of bins
+	bins    []peakBin // nil before the first bytes
+	head    int64     // number of the newest bin: its time by binNs
+	level   int64     // sum of the changes before the ring
 	started bool
 	peak    int64 // bytes
+}
+
+// peakBin is a bin of the ring. Bytes that moved over several bins change the level of their first
+// bin and of the one behind their last, so that a long time takes no longer than a short one.
+type peakBin struct {
+	bytes  int64 // beyond the level
+	change int64 // of the level, against the bin before
 }
 
 // NewPeakRate makes a PeakRate with a number of bins, a power of two above 10. More bins bridge
@@ -27,33 +35,42 @@ func NewPeakRate(bins int) *PeakRate { return &PeakRate{size: bins} }
 // Reset forgets all bytes. It keeps the memory of the bins.
 func (m *PeakRate) Reset() {
 	clear(m.bins)
-	m.started = false
-	m.peak = 0
+	*m = PeakRate{size: m.size, bins: m.bins}
 }
 
-// Spread adds bytes that moved between two times, evenly over the bins in between.
+// Spread adds bytes that moved between two times, evenly over the bins in between. Bins before the
+// ring no longer count.
 func (m *PeakRate) Spread(fromNs, toNs, bytes int64) {
 	if bytes <= 0 {
 		return
 	}
 	from := fromNs / binNs
 	to := toNs / binNs
-	if toNs-fromNs <= binNs || to <= from+1 {
-		m.add(to, bytes)
+	if m.started && to <= m.head-int64(m.size) {
 		return
 	}
-	share := bytes / (to - from)
-	// Bins before the ring no longer count, and a long gap must not take long.
-	for bin := max(from+1, to-int64(m.size)+1); bin < to; bin++ {
-		m.add(bin, share)
+	if toNs-fromNs > binNs && to > from+1 {
+		share := bytes / (to - from)
+		m.reach(from + 1)
+		m.at(max(from+1, m.oldest())).change += share
+		m.reach(to)
+		m.at(to).change -= share
+		bytes -= share * (to - from - 1)
 	}
-	m.add(to, bytes-share*(to-from-1))
+	m.reach(to)
+	m.at(to).bytes += bytes
 }
 
-func (m *PeakRate) add(bin, bytes int64) {
+func (m *PeakRate) at(bin int64) *peakBin { return &m.bins[bin&int64(len(m.bins)-1)] }
+
+// oldest is the number of the oldest bin of the ring.
+func (m *PeakRate) oldest() int64 { return m.head - int64(len(m.bins)) + 1 }
+
+// reach makes a bin the newest one, unless the ring has it already.
+func (m *PeakRate) reach(bin int64) {
 	if !m.started {
 		if m.bins == nil {
-			m.bins = make([]int64, m.size)
+			m.bins = make([]peakBin, m.size)
 		}
 		m.head = bin
 		m.started = true
@@ -61,23 +78,27 @@ func (m *PeakRate) add(bin, bytes int64) {
 	if bin > m.head {
 		m.advance(bin)
 	}
-	if m.head-bin < int64(len(m.bins)) {
-		m.bins[bin&int64(len(m.bins)-1)] += bytes
-	}
 }
 
 // advance makes a bin the newest one and judges the bins that leave the ring.
 func (m *PeakRate) advance(to int64) {
-	n := int64(len(m.bins))
-	for range min(n, to-m.head) {
-		oldest := m.head - n + 1
-		var sum int64
-		for i := range int64(binsPerWindow) {
-			sum += m.bins[(oldest+i)&(n-1)]
-		}
+	oldest := m.oldest()
+	level := m.level // at the end of the second that begins with the oldest bin
+	var sum int64    // of that second
+	for bin := oldest; bin < oldest+binsPerWindow; bin++ {
+		level += m.at(bin).change
+		sum += m.at(bin).bytes + level
+	}
+	for range min(int64(len(m.bins)), to-m.head) {
 		m.peak = max(m.peak, sum)
-		m.bins[oldest&(n-1)] = 0
-		m.head++
+		left := m.at(oldest)
+		m.level += left.change
+		sum -= left.bytes + m.level
+		*left = peakBin{}
+		next := m.at(oldest + binsPerWindow)
+		level += next.change
+		sum += next.bytes + level
+		oldest++
 	}
 	m.head = to
 }
@@ -87,7 +108,8 @@ func (m *PeakRate) Bps() float64 {
 	if !m.started {
 		return 0
 	}
-	end := PeakRate{bins: slices.Clone(m.bins), head: m.head, peak: m.peak}
+	end := *m
+	end.bins = slices.Clone(m.bins)
 	end.advance(m.head + int64(len(m.bins)))
 	return float64(end.peak) * 8 * 1e9 / PeakWindowNs
 }

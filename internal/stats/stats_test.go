@@ -211,6 +211,47 @@ func TestPeakRateFindsTheBusiestSecond(t *testing.T) {
 	}
 }
 
+// The ring finds what an array of all seconds finds, also with gaps longer than the ring and with
+// bytes that come out of order. A second that has left the ring takes no more bytes.
+func TestPeakRateIsThatOfAllSeconds(t *testing.T) {
+	const bins, size = 4000, 16
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		m := NewPeakRate(size)
+		seconds := make([]int64, bins+2*size) // by their first bins
+		now := int64(size)
+		last := int64(0)
+		add := func(bin, bytes int64) {
+			for first := max(0, bin-binsPerWindow+1, last-size+1); first <= bin; first++ {
+				seconds[first] += bytes
+			}
+		}
+		longest := 2 + rng.Int64N(60)
+		for now < bins-longest {
+			now += rng.Int64N(longest)
+			to := now - rng.Int64N(4)
+			from := max(0, to-rng.Int64N(5))
+			if rng.IntN(4) == 0 {
+				from = max(0, to-rng.Int64N(100))
+			}
+			bytes := rng.Int64N(1 << 20)
+			m.Spread(from*binNs+1, to*binNs+1, bytes)
+			share := bytes / max(1, to-from)
+			for bin := from + 1; bin < to; bin++ {
+				if bin > last-size {
+					add(bin, share)
+				}
+				bytes -= share
+			}
+			last = max(last, to)
+			add(to, bytes)
+		}
+		if got, want := m.Bps(), float64(slices.Max(seconds))*8; got != want {
+			t.Fatalf("with steps of %d bins: peak %g bit/s, want %g", longest, got, want)
+		}
+	}
+}
+
 func TestDifferenceKnowsItsSign(t *testing.T) {
 	value, interval := Difference([]float64{10, 11, 12}, []float64{1, 2, 3}, 7)
 	if value != 9 || interval.Low <= 0 || interval.High < 9 {
