@@ -66,6 +66,7 @@ role is the process, the service's port, the peer, and whether the flow sends or
 				o.flow = &flow
 			}
 			o.maxFlows = maxFlows / len(args)
+			o.table = len(args) == 1 && !bool(asJSON)
 			var summed [2]*summedUp
 			for i, path := range args {
 				r, err := openTrace(cmd.Context(), t, path)
@@ -105,11 +106,28 @@ type infoOptions struct {
 	order    *summary.Order
 	filter   recordedFilter
 	maxFlows int
+	table    bool // the report has the flows of a table
+}
+
+// choice chooses the flows of the report.
+func (o *infoOptions) choice() (c summary.Choice) {
+	switch {
+	case o.flow != nil:
+		id := tcp.FlowID(*o.flow)
+		c.Only = &id
+	case o.table:
+		c.First = summary.TopFlows
+		c.Order = summary.OrderByBytes
+		if o.order != nil {
+			c.Order = *o.order
+		}
+	}
+	return c
 }
 
 // summedUp is a recording whose flows are kept in short. Reports of them are made on demand.
 type summedUp struct {
-	infoJSON // without flows
+	infoJSON // with the chosen flows
 	summary  *summary.Summary
 	found    diagnose.Report
 }
@@ -132,7 +150,7 @@ func summarise(ctx context.Context, r *reading, o *infoOptions) (*summedUp, erro
 	if err != nil {
 		return nil, err
 	}
-	report := s.Finish()
+	report := s.Finish(o.choice())
 	found := engine.Report()
 	report.Explain(&found)
 	if report.Totals.Flows > diagnose.MaxFlows {
@@ -140,7 +158,7 @@ func summarise(ctx context.Context, r *reading, o *infoOptions) (*summedUp, erro
 			diagnose.MaxFlows, report.Totals.Flows)
 	}
 	if o.flow != nil {
-		has := func(id tcp.FlowID) bool { only := s.Only(id); _, ok := only.Flow(id); return ok }
+		has := func(id tcp.FlowID) bool { _, ok := report.Flow(id); return ok }
 		if err := needFlows(ctx, r, flowIDs([]uint{*o.flow}), has); err != nil {
 			return nil, err
 		}
@@ -148,19 +166,9 @@ func summarise(ctx context.Context, r *reading, o *infoOptions) (*summedUp, erro
 	return &summedUp{infoJSON{meta, r.Damage(), report}, s, found}, nil
 }
 
-// report makes the report of the flows that are printed.
-func (o *infoOptions) report(s *summary.Summary) summary.Report {
-	switch {
-	case o.flow != nil:
-		return s.Only(tcp.FlowID(*o.flow))
-	case o.order != nil:
-		return s.First(summary.TopFlows, *o.order)
-	}
-	return s.First(summary.TopFlows, summary.OrderByBytes)
-}
-
 // printInfoJSON prints one recording with all flows. They are made one by one.
 func printInfoJSON(t *terminal.Terminal, info *summedUp, order *summary.Order) error {
+	info.Flows = []summary.Flow{}
 	return t.JSONWithList(info.infoJSON, "flows", anyOf(info.list(order).Each()))
 }
 
@@ -177,8 +185,6 @@ func anyOf[T any](elements iter.Seq[T]) iter.Seq[any] {
 
 // printInfo prints one recording or one of its flows.
 func printInfo(t *terminal.Terminal, path string, info *summedUp, o *infoOptions) (err error) {
-	info.Report = o.report(info.summary)
-	info.Explain(&info.found)
 	var text bytes.Buffer
 	to := summary.TextOptions{Colour: t.Colour}
 	if o.flow != nil {

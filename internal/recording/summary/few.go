@@ -4,20 +4,36 @@ import (
 	"encoding/binary"
 
 	"airtide/internal/stats"
+	"airtide/internal/tcp"
 )
 
-// maxFew is the length in bytes up to which a flow keeps its samples as they are. Sketches and
-// rings of bins take as much, and a server has many flows with few samples.
+// maxFew is the length in bytes up to which a flow keeps its samples as they are. Measures take as
+// much, and a server has many flows with few samples.
 const maxFew = 2048
 
-// measures are the values of a flow's samples that need more memory than a number.
+// measures are what the samples of a flow add up to.
 type measures struct {
 	rtt, srtt, cwnd, inFlight stats.Sketch
-	acked, received           *stats.PeakRate
+	ackedPeak, receivedPeak   *stats.PeakRate
+	sums
 }
 
+// sums are the measures that are numbers.
+type sums struct {
+	delivered, lost, retransmits counter
+	retransmittedBytes           counter
+	minRtt                       int64
+	merged                       Merged
+	caNs                         [numCAStates]int64
+	caOK                         bool
+}
+
+var noSums = sums{minRtt: tcp.Absent}
+
 func newMeasures() *measures {
-	m := &measures{acked: stats.NewPeakRate(flowRateBins), received: stats.NewPeakRate(flowRateBins)}
+	m := &measures{
+		ackedPeak: stats.NewPeakRate(flowRateBins), receivedPeak: stats.NewPeakRate(flowRateBins), sums: noSums,
+	}
 	for _, s := range []*stats.Sketch{&m.rtt, &m.srtt, &m.cwnd, &m.inFlight} {
 		*s = stats.NewSketch()
 	}
@@ -28,8 +44,9 @@ func (m *measures) reset() {
 	for _, s := range []*stats.Sketch{&m.rtt, &m.srtt, &m.cwnd, &m.inFlight} {
 		s.Reset()
 	}
-	m.acked.Reset()
-	m.received.Reset()
+	m.ackedPeak.Reset()
+	m.receivedPeak.Reset()
+	m.sums = noSums
 }
 
 // measured is the part of a sample that measures take.
@@ -37,43 +54,75 @@ type measured struct {
 	sinceNs, timeNs           int64 // the bytes moved in between
 	acked, received           int64 // bytes
 	rtt, srtt, cwnd, inFlight int64
+
+	minRtt, delivered, lost, retransmits int64
+	retransmittedBytes, merged, caState  int64
+}
+
+// values are the values behind the times. Negative ones are absent.
+func (v *measured) values() [13]*int64 {
+	return [...]*int64{
+		&v.acked, &v.received, &v.rtt, &v.srtt, &v.cwnd, &v.inFlight, &v.minRtt, &v.delivered, &v.lost,
+		&v.retransmits, &v.retransmittedBytes, &v.merged, &v.caState,
+	}
 }
 
 func (m *measures) add(v *measured) {
-	m.acked.Spread(v.sinceNs, v.timeNs, v.acked)
-	m.received.Spread(v.sinceNs, v.timeNs, v.received)
+	m.ackedPeak.Spread(v.sinceNs, v.timeNs, v.acked)
+	m.receivedPeak.Spread(v.sinceNs, v.timeNs, v.received)
 	m.rtt.Add(v.rtt)
 	m.srtt.Add(v.srtt)
 	m.cwnd.Add(v.cwnd)
 	m.inFlight.Add(v.inFlight)
+	if v.minRtt >= 0 && (m.minRtt == tcp.Absent || v.minRtt < m.minRtt) {
+		m.minRtt = v.minRtt
+	}
+	m.delivered.add(v.delivered)
+	m.lost.add(v.lost)
+	m.retransmits.add(v.retransmits)
+	m.retransmittedBytes.add(v.retransmittedBytes)
+	if v.merged > 0 {
+		m.merged.Segments += v.merged
+		m.merged.Samples++
+	}
+	// The state changes while the kernel processes an ACK, after the sample. So the state in a
+	// sample has been valid since the previous sample.
+	if v.caState >= 0 && v.caState < int64(numCAStates) {
+		m.caNs[v.caState] += max(0, v.timeNs-v.sinceNs)
+		m.caOK = true
+	}
 }
 
-// few keeps samples as variable-length integers, some 15 bytes for each.
+// few keeps samples as variable-length integers, some 20 bytes for each.
 type few []byte
 
-// put appends a sample. Times are relative to a start.
-func (f few) put(v *measured, startNs int64) few {
-	f = binary.AppendVarint(f, v.sinceNs-startNs)
-	f = binary.AppendVarint(f, v.timeNs-startNs)
-	for _, n := range []int64{v.acked, v.received, v.rtt, v.srtt, v.cwnd, v.inFlight} {
-		f = binary.AppendUvarint(f, uint64(max(n, -1))+1) // negative values are absent ones
+// put appends a sample. It begins where the last one ended, so that its length in time is enough.
+func (f few) put(v *measured) few {
+	f = binary.AppendVarint(f, v.timeNs-v.sinceNs)
+	for _, n := range v.values() {
+		f = binary.AppendUvarint(f, uint64(max(*n, -1))+1)
 	}
 	return f
 }
 
-// each calls do with each sample.
-func (f few) each(startNs int64, do func(*measured)) {
-	for len(f) > 0 {
-		var v measured
-		for _, n := range []*int64{&v.sinceNs, &v.timeNs} {
-			relative, length := binary.Varint(f)
-			*n = startNs + relative
-			f = f[length:]
+// each calls do with each sample. firstNs is the time of the first one.
+func (f few) each(firstNs int64, do func(*measured)) {
+	var v measured
+	for first := true; len(f) > 0; first = false {
+		elapsed, length := binary.Varint(f)
+		f = f[length:]
+		v.sinceNs = v.timeNs
+		if first {
+			v.sinceNs = firstNs - elapsed
 		}
-		for _, n := range []*int64{&v.acked, &v.received, &v.rtt, &v.srtt, &v.cwnd, &v.inFlight} {
+		v.timeNs = v.sinceNs + elapsed
+		for _, n := range v.values() {
 			value, length := binary.Uvarint(f)
-			*n = int64(value - 1)
 			f = f[length:]
+			*n = int64(value) - 1
+			if value == 0 {
+				*n = tcp.Absent
+			}
 		}
 		do(&v)
 	}
@@ -90,7 +139,7 @@ func (f *flow) measure(v *measured) {
 		f.many.add(v)
 		return
 	}
-	f.few = f.few.put(v, f.firstSampleNs)
+	f.few = f.few.put(v)
 }
 
 // measures returns the measures of all samples so far. They are in scratch, if there are few.
@@ -108,12 +157,13 @@ type results struct {
 	rtt                  *Distribution
 	srtt, cwnd, inFlight *Spread
 	acked, received      float64 // peak rates in bit/s
+	sums
 }
 
 func (m *measures) results() *results {
 	return &results{
 		rtt: distributionOf(&m.rtt), srtt: spreadOf(&m.srtt), cwnd: spreadOf(&m.cwnd), inFlight: spreadOf(&m.inFlight),
-		acked: m.acked.Bps(), received: m.received.Bps(),
+		acked: m.ackedPeak.Bps(), received: m.receivedPeak.Bps(), sums: m.sums,
 	}
 }
 
@@ -125,9 +175,15 @@ func (f *flow) results(scratch *measures) *results {
 	return f.measures(scratch).results()
 }
 
-// finish keeps the results of the measures in their stead.
-func (f *flow) finish(r *results) {
-	f.final = r
+// lengthOfResults is the memory in bytes that results need.
+const lengthOfResults = 512
+
+// finish keeps the results of the measures in their stead, if they need less memory.
+func (f *flow) finish(m *measures) {
+	if f.many == nil && cap(f.few) <= lengthOfResults {
+		return
+	}
+	f.final = m.results()
 	f.few = nil
 	f.many = nil
 }

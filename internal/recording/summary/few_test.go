@@ -50,15 +50,21 @@ func TestFewSamplesReportTheSameAsSketches(t *testing.T) {
 	if !reflect.DeepEqual(a, b) {
 		t.Errorf("%+v\n%+v", a.Totals, b.Totals)
 	}
-	if c := few.Finish(); !reflect.DeepEqual(c.Totals, a.Totals) {
-		t.Errorf("%+v\n%+v", c.Totals, a.Totals)
-	}
-	if c := few.Report(); !reflect.DeepEqual(c, a) {
-		t.Error("it reports something else behind its end")
+	for _, s := range []*Summary{few, many} {
+		if c := s.Finish(Choice{}); !reflect.DeepEqual(c.Totals, a.Totals) || len(c.Flows) > 0 {
+			t.Errorf("%+v\n%+v", c.Totals, a.Totals)
+		}
+		i := 0
+		for line := range s.List(nil, nil).Each() {
+			if !reflect.DeepEqual(line, &a.Flows[i]) {
+				t.Errorf("behind the end flow %d is %+v, was %+v", line.ID, line, a.Flows[i])
+			}
+			i++
+		}
 	}
 }
 
-func TestFirstFlowsAreThoseOfTheWholeReport(t *testing.T) {
+func TestChosenFlowsAreThoseOfTheWholeReport(t *testing.T) {
 	s := New(Options{})
 	fill(t, s, 2*minSorted)
 	for _, key := range SortKeys() {
@@ -66,12 +72,15 @@ func TestFirstFlowsAreThoseOfTheWholeReport(t *testing.T) {
 			o := Order{Key: key, Reverse: reverse}
 			whole := s.Report()
 			whole.keep(20, o)
-			if first := s.First(20, o); !reflect.DeepEqual(first, whole) {
+			if first := s.choose(Choice{First: 20, Order: o}); !reflect.DeepEqual(first, whole) {
 				t.Errorf("order %v: the reports differ", o)
 			}
 		}
 	}
-	if one := s.Only(77); len(one.Flows) != 1 || one.Flows[0].ID != 77 || one.Totals.Flows != 2*minSorted {
-		t.Errorf("a report of one flow has %d", len(one.Flows))
+	for id, want := range map[tcp.FlowID]int{77: 1, 2*minSorted + 1: 0} {
+		one := s.choose(Choice{Only: &id})
+		if len(one.Flows) != want || want > 0 && one.Flows[0].ID != id || one.Totals.Flows != 2*minSorted {
+			t.Errorf("a report of flow %d has %d", id, len(one.Flows))
+		}
 	}
 }

@@ -3,48 +3,40 @@ package summary
 import (
 	"slices"
 
+	"airtide/internal/diagnose"
 	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
 
-// Totals returns the totals of the data so far, without flows. More data may follow.
-func (s *Summary) Totals() Report { return s.report(func(r *Report) { r.Flows = r.Flows[:0] }) }
-
-// Finish returns the totals, as Totals does, and frees memory: of the samples of each flow it keeps
-// only the results. No more data may follow.
-func (s *Summary) Finish() Report {
-	s.finishing = true
-	report := s.Totals()
-	s.totals = &report.Totals
-	return report
+// Choice chooses the flows of a report. The zero value chooses none.
+type Choice struct {
+	// Only is a single flow, which need not exist; nil without.
+	Only *tcp.FlowID
+	// First is the number of the first flows in an order.
+	First int
+	Order Order
 }
 
-// First returns the totals, and of the flows only the first n in an order. It keeps not many
-// more in memory.
-func (s *Summary) First(n int, o Order) Report {
-	compare := o.comparison()
+// Finish returns the totals and the chosen flows, and frees memory: of the samples of each flow it
+// keeps only the results. No more data may follow.
+func (s *Summary) Finish(c Choice) Report { return s.report(c, (*flow).finish) }
+
+// limit returns a function that reports whether a further flow of a report may be chosen. Not many
+// more than the chosen ones are in memory.
+func (c Choice) limit() func(*Report, *Flow) bool {
+	compare := c.Order.comparison()
 	sorted := false
-	report := s.report(func(r *Report) {
-		last := len(r.Flows) - 1
-		switch {
-		case sorted && compare(&r.Flows[last], &r.Flows[n-1]) >= 0:
-			r.Flows = r.Flows[:last] // equal flows stay in the order of their first sight
-		case len(r.Flows) >= 2*n+minSorted:
-			r.keep(n, o)
+	return func(r *Report, f *Flow) bool {
+		if c.Only != nil {
+			return f.ID == *c.Only
+		}
+		if len(r.Flows) >= 2*c.First+minSorted {
+			r.keep(c.First, c.Order)
 			sorted = true
 		}
-	})
-	report.keep(n, o)
-	return report
-}
-
-// Only returns the totals, and of the flows only one, if it exists.
-func (s *Summary) Only(id tcp.FlowID) Report {
-	return s.report(func(r *Report) {
-		if last := len(r.Flows) - 1; r.Flows[last].ID != id {
-			r.Flows = r.Flows[:last]
-		}
-	})
+		// Equal flows stay in the order of their first sight.
+		return c.First > 0 && !(sorted && compare(f, &r.Flows[c.First-1]) >= 0)
+	}
 }
 
 // minSorted is the number of flows that is worth sorting.
@@ -59,64 +51,73 @@ func (r *Report) keep(n int, o Order) {
 	}
 }
 
-// report makes a report. It calls added behind each flow.
-func (s *Summary) report(added func(*Report)) Report {
+// report makes a report of the chosen flows. It calls done with the measures of each flow.
+func (s *Summary) report(c Choice, done func(*flow, *measures)) Report {
 	report := Report{Flows: []Flow{}}
+	mayChoose := c.limit()
 	totals := newTotals()
 	scratch := newMeasures()
+	numbers := new(results)
+	byQuantile := c.Order.byQuantile()
 	for _, f := range s.order {
-		r := f.final
-		var m *measures
-		if r == nil {
-			m = f.measures(scratch)
-			r = m.results()
+		m := f.measures(scratch)
+		numbers.sums = m.sums
+		line := s.line(f, numbers)
+		totals.add(f, m, &line)
+		// Quantiles take time, and most flows are not chosen.
+		if byQuantile {
+			line = s.line(f, m.results())
 		}
-		line := f.report(r, &s.unseen)
-		if s.totals == nil {
-			totals.add(f, m, &line)
+		if mayChoose(&report, &line) {
+			report.Flows = append(report.Flows, s.line(f, m.results()))
 		}
-		if s.finishing {
-			f.finish(r)
-		}
-		report.Flows = append(report.Flows, line)
-		added(&report)
+		done(f, m)
 	}
-	if s.totals != nil {
-		report.Totals = *s.totals
-	} else {
-		report.Totals = totals.report(s)
+	if c.First > 0 {
+		report.keep(c.First, c.Order)
 	}
+	report.Totals = totals.report(s)
 	return report
 }
 
-func (f *flow) report(of *results, unseen *[256]bool) Flow {
+// line makes the line of a flow from its results.
+func (s *Summary) line(f *flow, of *results) Flow {
 	line := Flow{
-		Flow: f.Flow, CongestionControls: append([]string{}, f.ccNames...), Closed: f.closed, CloseReason: f.reason,
+		Flow: f.Flow, CongestionControls: append([]string{}, f.controls()...), Closed: f.closed, CloseReason: f.reason,
 		Figures: Figures{
 			StartNs: f.firstNs, EndNs: f.lastNs, DurationS: seconds(f.lastNs - f.firstNs),
 			Samples: f.samples, Events: f.events,
 			AckedBytes: f.acked.total(f.Inherited), ReceivedBytes: f.received.total(f.Inherited),
 			Rtt: of.rtt, Srtt: of.srtt, Cwnd: of.cwnd, InFlight: of.inFlight,
-			DeliveredPackets: f.delivered.total(f.Inherited), LostPackets: f.lost.total(f.Inherited),
+			DeliveredPackets: of.delivered.total(f.Inherited), LostPackets: of.lost.total(f.Inherited),
 			Retransmissions: Retransmissions{
-				Packets: f.retransmits.total(f.Inherited), Bytes: f.retransmittedBytes.total(f.Inherited),
+				Packets: of.retransmits.total(f.Inherited), Bytes: of.retransmittedBytes.total(f.Inherited),
 			},
-			CAStateShare: caStateShare(f.caNs, f.caOK), Merged: f.merged,
+			CAStateShare: caStateShare(of.caNs, of.caOK),
 		},
 	}
 	if f.samples > 0 {
 		line.ActiveS = max(0, seconds(f.lastSampleNs-f.startNs()))
 	}
-	if f.minRtt != tcp.Absent {
-		minRtt := f.minRtt
+	if minRtt := of.minRtt; minRtt != tcp.Absent {
 		line.MinRttUs = &minRtt
 	}
-	if f.places != nil {
-		line.Retransmissions.Losses = f.places.Losses()
+	if merged := of.merged; merged.Samples > 0 {
+		line.Merged = &merged
 	}
-	f.uncounted.complete(f, &line.Retransmissions)
+	if s.drops {
+		line.Retransmissions.Losses = &diagnose.Losses{Here: []diagnose.Place{}}
+	}
+	var counted counts
+	if extra := f.extras; extra != nil {
+		if s.drops {
+			line.Retransmissions.Losses = extra.places.Losses()
+		}
+		extra.uncounted.complete(f, &line.Retransmissions)
+		counted = extra.counts
+	}
 	line.setRates(of.acked, of.received)
-	line.count(f.ofCounts(), unseen)
+	line.count(counted, &s.unseen)
 	return line
 }
 

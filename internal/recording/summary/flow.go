@@ -24,7 +24,7 @@ const (
 type counter struct{ stats.Counter }
 
 func (c *counter) add(v int64) {
-	if v != tcp.Absent {
+	if v >= 0 {
 		c.Add(v)
 	}
 }
@@ -98,36 +98,43 @@ func (u *uncounted) complete(f *flow, g *Retransmissions) {
 	}
 }
 
-// flow collects the data of one flow.
+// flow collects the data of one flow. A busy server has a million, so it holds what each of them
+// has: the rest is in few or many, and in extras.
 type flow struct {
 	tcp.Flow
 	described bool
+	closed    bool
+	reason    tcp.Reason
 	samples   int64
 	events    int64
 	// The first and the last sight of any kind, and of a sample; valid when there was one.
 	firstNs, lastNs             int64
 	firstSampleNs, lastSampleNs int64
 
-	acked, received              counter
-	few                          few       // the samples, while many is nil
-	many                         *measures // behind maxFew bytes of samples
-	final                        *results  // instead of both, behind the last sample
-	minRtt                       int64
-	delivered, lost, retransmits counter
-	retransmittedBytes           counter
-	uncounted                    uncounted
+	acked, received counter
+	few             few       // the samples, while many is nil
+	many            *measures // behind maxFew bytes of samples
+	final           *results  // instead of both, behind the last sample
+	extras          *extras   // nil without any of it
+}
 
-	caNs [numCAStates]int64
-	caOK bool
+// extras are what few flows have.
+type extras struct {
+	uncounted uncounted
+	counts    counts
+	places    diagnose.Places // where the packets were lost, if the drops of this host were recorded
+	// names are the congestion controls in the order in which they were first used; nil for one.
+	names []string
+	// described is the congestion control of the last description, if an event changed it.
+	described *string
+}
 
-	places  *diagnose.Places // nil unless the drops of this host were recorded
-	counts  *counts          // nil without such events
-	merged  *Merged          // nil unless joined segments were recorded
-	ccNames []string         // in the order in which they were first used
-	// control is the last congestion control, describedControl that of the last description.
-	control, describedControl string
-	closed                    bool
-	reason                    tcp.Reason
+// extra returns the extras of the flow, which it makes if needed.
+func (f *flow) extra() *extras {
+	if f.extras == nil {
+		f.extras = &extras{}
+	}
+	return f.extras
 }
 
 // counts are the events of a flow by cause and error code.
@@ -158,16 +165,8 @@ func (c *counts) add(e *tcp.Event) {
 	}
 }
 
-// ofCounts returns the counts of a flow, zeros without events.
-func (f *flow) ofCounts() counts {
-	if f.counts == nil {
-		return counts{}
-	}
-	return *f.counts
-}
-
 func newFlow(id tcp.FlowID) *flow {
-	f := &flow{minRtt: tcp.Absent, reason: tcp.ReasonStillOpen}
+	f := &flow{reason: tcp.ReasonStillOpen}
 	f.ID = id
 	return f
 }
@@ -186,12 +185,14 @@ func (f *flow) describe(d *tcp.Flow) {
 			f.CgroupPath = old.CgroupPath
 		}
 	}
+	f.CongestionControl = old.CongestionControl
 	// A description may repeat the congestion control of the opening behind a change.
-	if !f.described || d.CongestionControl != f.describedControl {
+	if r := f.extras; r == nil || r.described == nil {
 		f.runs(d.CongestionControl)
+	} else if *r.described != d.CongestionControl {
+		f.runs(d.CongestionControl)
+		*r.described = d.CongestionControl
 	}
-	f.CongestionControl = f.control
-	f.describedControl = d.CongestionControl
 	f.described = true
 	f.see(d.FirstNs)
 }
@@ -201,12 +202,25 @@ const maxControls = 64
 
 // runs records the name of the congestion control from now on.
 func (f *flow) runs(name string) {
-	if name != "" {
-		f.control = name
+	if name == "" || name == f.CongestionControl {
+		return
 	}
-	if name != "" && len(f.ccNames) < maxControls && !slices.Contains(f.ccNames, name) {
-		f.ccNames = append(f.ccNames, name)
+	names := f.controls()
+	if len(names) > 0 && len(names) < maxControls && !slices.Contains(names, name) {
+		f.extra().names = append(names, name)
 	}
+	f.CongestionControl = name
+}
+
+// controls returns the names of the congestion controls in the order in which they were first used.
+func (f *flow) controls() []string {
+	switch {
+	case f.extras != nil && f.extras.names != nil:
+		return f.extras.names
+	case f.CongestionControl != "":
+		return []string{f.CongestionControl}
+	}
+	return nil
 }
 
 func (f *flow) see(timeNs int64) {
@@ -247,28 +261,10 @@ func (f *flow) sample(r *row, bytesOnly bool) (ackedBytes, receivedBytes, sinceN
 	}
 	f.measure(&measured{
 		sinceNs: sinceNs, timeNs: r.timeNs, acked: ackedBytes, received: receivedBytes,
-		rtt: r.rtt, srtt: r.srtt, cwnd: r.cwnd, inFlight: r.inFlight,
+		rtt: r.rtt, srtt: r.srtt, cwnd: r.cwnd, inFlight: r.inFlight, minRtt: r.minRtt, delivered: r.delivered,
+		lost: r.lost, retransmits: r.retransmits, retransmittedBytes: r.retransmittedBytes, merged: r.merged,
+		caState: r.caState,
 	})
-	if r.minRtt != tcp.Absent && (f.minRtt == tcp.Absent || r.minRtt < f.minRtt) {
-		f.minRtt = r.minRtt
-	}
-	f.delivered.add(r.delivered)
-	f.lost.add(r.lost)
-	f.retransmits.add(r.retransmits)
-	f.retransmittedBytes.add(r.retransmittedBytes)
-	if r.merged > 0 {
-		if f.merged == nil {
-			f.merged = new(Merged)
-		}
-		f.merged.Segments += r.merged
-		f.merged.Samples++
-	}
-	// The state changes while the kernel processes an ACK, after the sample. So the state in a
-	// sample has been valid since the previous sample.
-	if r.caState >= 0 && r.caState < int64(numCAStates) {
-		f.caNs[r.caState] += max(0, r.timeNs-sinceNs)
-		f.caOK = true
-	}
 	return ackedBytes, receivedBytes, sinceNs
 }
 
@@ -292,25 +288,25 @@ func (c *counter) move(offset int64, inherited bool) int64 {
 	return grown
 }
 
-// event takes an event.
-func (f *flow) event(e *tcp.Event) {
+// event takes an event. drops reports whether the drops of this host were recorded.
+func (f *flow) event(e *tcp.Event, drops bool) {
 	f.events++
 	f.see(e.TimeNs)
-	if f.places != nil {
-		f.places.Event(e)
+	if drops && (e.Kind == tcp.EventDrop || e.Kind == tcp.EventRetransmit) {
+		f.extra().places.Event(e)
 	}
 	if e.Code != tcp.CodeNone || e.Kind == tcp.EventRetransmit || e.Kind == tcp.EventUndo {
-		if f.counts == nil {
-			f.counts = new(counts)
-		}
-		f.counts.add(e)
+		f.extra().counts.add(e)
 	}
 	switch e.Kind {
 	case tcp.EventRetransmit:
-		f.uncounted.event(f, e)
+		f.extra().uncounted.event(f, e)
 	case tcp.EventCCChange:
+		if r := f.extra(); r.described == nil {
+			described := f.CongestionControl
+			r.described = &described
+		}
 		f.runs(e.Text)
-		f.CongestionControl = f.control
 	case tcp.EventClose:
 		// A recorder may also end the flows that outlive it with such an event.
 		f.closed = e.Reason != tcp.ReasonStillOpen

@@ -20,7 +20,7 @@ func (s *Summary) List(o *Order, d *diagnose.Report) List {
 	found := byFlow(d)
 	scratch := newMeasures()
 	l := List{len(s.order), func(i int) *Flow {
-		line := s.order[i].report(s.order[i].results(scratch), &s.unseen)
+		line := s.line(s.order[i], s.order[i].results(scratch))
 		line.explain(found[line.ID])
 		return &line
 	}}

@@ -22,9 +22,10 @@ var OrderByBytes = Order{Key: "bytes"}
 
 // sortKey compares flows by a number or by a text. ok is false if the flow lacks the value.
 type sortKey struct {
-	name   string
-	number func(*Flow) (v float64, ok bool)
-	text   func(*Flow) string
+	name     string
+	number   func(*Flow) (v float64, ok bool)
+	text     func(*Flow) string
+	quantile bool // of the samples
 }
 
 var sortKeys = []sortKey{
@@ -49,14 +50,18 @@ var sortKeys = []sortKey{
 	{name: "received_bytes", number: func(f *Flow) (float64, bool) { return number(f.ReceivedBytes) }},
 	{name: "acked_rate_bps", number: func(f *Flow) (float64, bool) { return number(f.AckedRateBps) }},
 	{name: "receive_rate_bps", number: func(f *Flow) (float64, bool) { return number(f.ReceiveRateBps) }},
-	{name: "rtt_us", number: func(f *Flow) (float64, bool) { return number(f.medianRttUs()) }},
-	{name: "rtt_p99_us", number: func(f *Flow) (float64, bool) {
+	{name: "rtt_us", quantile: true, number: func(f *Flow) (float64, bool) { return number(f.medianRttUs()) }},
+	{name: "rtt_p99_us", quantile: true, number: func(f *Flow) (float64, bool) {
 		return number(of(f.Rtt, func(d *Distribution) int64 { return d.P99 }))
 	}},
-	{name: "srtt_us", number: func(f *Flow) (float64, bool) { return number(of(f.Srtt, (*Spread).median)) }},
+	{name: "srtt_us", quantile: true, number: func(f *Flow) (float64, bool) {
+		return number(of(f.Srtt, (*Spread).median))
+	}},
 	{name: "min_rtt_us", number: func(f *Flow) (float64, bool) { return number(f.MinRttUs) }},
-	{name: "cwnd_packets", number: func(f *Flow) (float64, bool) { return number(of(f.Cwnd, (*Spread).median)) }},
-	{name: "in_flight_packets", number: func(f *Flow) (float64, bool) {
+	{name: "cwnd_packets", quantile: true, number: func(f *Flow) (float64, bool) {
+		return number(of(f.Cwnd, (*Spread).median))
+	}},
+	{name: "in_flight_packets", quantile: true, number: func(f *Flow) (float64, bool) {
 		return number(of(f.InFlight, (*Spread).median))
 	}},
 	{name: "lost_packets", number: func(f *Flow) (float64, bool) { return number(f.LostPackets) }},
@@ -116,8 +121,19 @@ type sortValue struct {
 	ok     bool
 }
 
+// key returns the index of the order's key, -1 for none.
+func (o Order) key() int {
+	return slices.IndexFunc(sortKeys, func(k sortKey) bool { return k.name == o.Key })
+}
+
+// byQuantile reports whether the order is that of a quantile of the samples.
+func (o Order) byQuantile() bool {
+	i := o.key()
+	return i >= 0 && sortKeys[i].quantile
+}
+
 func (o Order) value(f *Flow) (v sortValue) {
-	i := slices.IndexFunc(sortKeys, func(k sortKey) bool { return k.name == o.Key })
+	i := o.key()
 	switch {
 	case i < 0:
 	case sortKeys[i].text != nil:

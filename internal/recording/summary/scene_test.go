@@ -13,8 +13,13 @@ const (
 	t0  = 1000 * sec // start of the scenes
 )
 
-// Report returns the totals and all flows.
-func (s *Summary) Report() Report { return s.report(func(*Report) {}) }
+// Report returns the totals and all flows, in the order of the first record.
+func (s *Summary) Report() Report {
+	return s.choose(Choice{First: len(s.order) + 1, Order: Order{Key: "none"}})
+}
+
+// choose returns a report of the data so far. More may follow.
+func (s *Summary) choose(c Choice) Report { return s.report(c, func(*flow, *measures) {}) }
 
 // list are the flows of a report.
 func (r *Report) list() List { return List{len(r.Flows), func(i int) *Flow { return &r.Flows[i] }} }

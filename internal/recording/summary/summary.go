@@ -3,7 +3,6 @@ package summary
 import (
 	"slices"
 
-	"airtide/internal/diagnose"
 	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
@@ -31,22 +30,14 @@ type Summary struct {
 	up     *stats.PeakRate
 	down   *stats.PeakRate
 	loss   *tcp.Loss
-	totals *Totals // behind Finish
-	// finishing is true from the start of Finish.
-	finishing bool
-	// names holds one copy of each name that many flows have.
-	names map[string]string
 }
-
-// maxNames limits names. A file with more different ones has no flows in common.
-const maxNames = 4096
 
 // maxDense is the highest ID in dense. Its pointers then need 8 MiB.
 const maxDense = 1 << 20
 
 // New returns an empty summary.
 func New(o Options) *Summary {
-	s := &Summary{sparse: map[tcp.FlowID]*flow{}, names: map[string]string{}}
+	s := &Summary{sparse: map[tcp.FlowID]*flow{}}
 	s.up = stats.NewPeakRate(totalRateBins)
 	s.down = stats.NewPeakRate(totalRateBins)
 	s.drops = o.Drops
@@ -76,9 +67,6 @@ func (s *Summary) flow(id tcp.FlowID) *flow {
 		return f
 	}
 	f := newFlow(id)
-	if s.drops {
-		f.places = &diagnose.Places{}
-	}
 	s.order = append(s.order, f)
 	if id > maxDense {
 		s.sparse[id] = f
@@ -93,23 +81,8 @@ func (s *Summary) flow(id tcp.FlowID) *flow {
 
 // Flow takes the description of a new flow, or a better one of a known flow.
 func (s *Summary) Flow(f *tcp.Flow) error {
-	named := *f
-	named.Comm = s.name(f.Comm)
-	named.CgroupPath = s.name(f.CgroupPath)
-	named.CongestionControl = s.name(f.CongestionControl)
-	s.flow(f.ID).describe(&named)
+	s.flow(f.ID).describe(f)
 	return nil
-}
-
-// name returns the copy of a name that flows share.
-func (s *Summary) name(text string) string {
-	if known, ok := s.names[text]; ok {
-		return known
-	}
-	if len(s.names) < maxNames {
-		s.names[text] = text
-	}
-	return text
 }
 
 // Samples takes a batch of samples.
@@ -133,7 +106,7 @@ func (s *Summary) Samples(b *tcp.Batch) error {
 
 // Event takes an event.
 func (s *Summary) Event(e *tcp.Event) error {
-	s.flow(e.Flow).event(e)
+	s.flow(e.Flow).event(e, s.drops)
 	return nil
 }
 

@@ -26,13 +26,13 @@ func newWindows() windows {
 	}
 }
 
-func (w *windows) add(f *flow, m *measures) {
+func (w *windows) add(m *measures) {
 	w.rtt.Merge(&m.rtt)
 	w.srtt.Merge(&m.srtt)
 	w.cwnd.Merge(&m.cwnd)
 	w.inFlight.Merge(&m.inFlight)
-	w.caOK = w.caOK || f.caOK
-	addArray(w.caNs[:], f.caNs[:])
+	w.caOK = w.caOK || m.caOK
+	addArray(w.caNs[:], m.caNs[:])
 }
 
 func newTotals() *totals { return &totals{all: newWindows(), senders: newWindows()} }
@@ -76,15 +76,15 @@ func (t *totals) add(f *flow, m *measures, line *Flow) {
 	if line.MinRttUs != nil && (t.MinRttUs == nil || *line.MinRttUs < *t.MinRttUs) {
 		t.MinRttUs = line.MinRttUs
 	}
-	t.all.add(f, m)
+	t.all.add(m)
 	if line.role().Direction == "sender" {
 		t.Senders++
-		t.senders.add(f, m)
+		t.senders.add(m)
 	}
-	if f.counts != nil {
-		addArray(t.counts.causes[:], f.counts.causes[:])
-		addArray(t.counts.codes[:], f.counts.codes[:])
-		addArray(t.counts.undone[:], f.counts.undone[:])
+	if f.extras != nil {
+		addArray(t.counts.causes[:], f.extras.counts.causes[:])
+		addArray(t.counts.codes[:], f.extras.counts.codes[:])
+		addArray(t.counts.undone[:], f.extras.counts.undone[:])
 	}
 }
 
