@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -216,7 +215,7 @@ func drawRun(
 	if into == "" {
 		return usageError{fmt.Errorf("no folder for the figures: give one with --figures DIR")}
 	}
-	if err := os.MkdirAll(into, 0o755); err != nil {
+	if err := file.MakeFolder(into); err != nil {
 		return fmt.Errorf("making a folder for figures: %w", err)
 	}
 	for _, format := range formats {

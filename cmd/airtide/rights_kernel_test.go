@@ -211,12 +211,17 @@ func TestAPipeOfAnotherUserGetsNoOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer reader.Close()
+		read := make(chan int64)
+		go func() { // until the deadline
+			n, _ := io.Copy(io.Discard, reader)
+			read <- n
+		}()
 		args := files(row.whole(path, "--output="+fifo, "--force"))
 		_, stderr, status := run(t, args...)
 		if err := reader.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
-		if n, _ := reader.Read(make([]byte, 100)); status == 0 || n > 0 {
+		if n := <-read; status == 0 || n > 0 {
 			t.Errorf("status %d, another user reads %d bytes: %s", status, n, stderr)
 		}
 		if !strings.Contains(stderr, "pipe of another user") {
@@ -233,6 +238,54 @@ func TestAPipeOfAnotherUserGetsNoOutput(t *testing.T) {
 	if verbs < 6 {
 		t.Errorf("only %d verbs write an output", verbs)
 	}
+}
+
+// Another user puts a link in the place of a folder for outputs. Root's own link leads on, and for
+// the caller of sudo that of the caller.
+func TestALinkOfAnotherUserIsNoFolder(t *testing.T) {
+	need.Root(t)
+	result := resultOf(t, [2]float64{18, 18.1})
+	for _, call := range [][]string{
+		{"export", kernelRecording, "--to", "csv", "-o", "LINK"},
+		{"export", kernelRecording, "--to", "csv", "-o", "LINK/"},
+		{"lab", "show", result, "--figures", "LINK"},
+		{"lab", "run", "quickstart", "--results", "FOLDER"}, // the link is the experiment's folder in it
+	} {
+		folder, target := t.TempDir(), t.TempDir()
+		link := filepath.Join(folder, "quickstart")
+		if err := errors.Join(os.Symlink(target, link), os.Lchown(link, nobody, nobody)); err != nil {
+			t.Fatal(err)
+		}
+		args := slices.Clone(call)
+		for i := range args {
+			args[i] = strings.NewReplacer("LINK", link, "FOLDER", folder).Replace(args[i])
+		}
+		_, stderr, status := run(t, args...)
+		made, err := os.ReadDir(target)
+		if err != nil || status == 0 || len(made) > 0 || !strings.Contains(stderr, "link of another user") {
+			t.Errorf("airtide %q: status %d, %d files where the link leads: %s", args, status, len(made), stderr)
+		}
+		if slices.Contains(call, "FOLDER") {
+			continue // the run would take long
+		}
+		if _, stderr, status := runCmd(t, bySudo(args...)); status != 0 {
+			t.Errorf("airtide %q: status %d for the caller of sudo: %s", args, status, stderr)
+		}
+		if err := os.Lchown(link, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, stderr, status := run(t, append(args, forced(call)...)...); status != 0 {
+			t.Errorf("airtide %q: status %d for a link of root: %s", args, status, stderr)
+		}
+	}
+}
+
+// forced is the flag by which an export replaces the files of the one before.
+func forced(call []string) []string {
+	if call[0] == "export" {
+		return []string{"--force"}
+	}
+	return nil
 }
 
 // A command that is recorded or tuned may change everything, as without airtide.

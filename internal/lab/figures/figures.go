@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,7 +43,7 @@ func Draw(ctx context.Context, w io.Writer, format string, r *report.Report, nam
 func WriteAll(
 	ctx context.Context, r *report.Report, dir string, formats []string, o figure.Options, written report.Progress,
 ) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := file.MakeFolder(dir); err != nil {
 		return fmt.Errorf("making a folder for figures: %w", err)
 	}
 	names := Names(r)

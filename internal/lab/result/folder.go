@@ -38,7 +38,7 @@ type Folder struct {
 // the time now. A second folder of the same second gets a number at the end of its name.
 func Create(root string, p *plan.Plan, now time.Time) (*Folder, error) {
 	parent := filepath.Join(root, p.Experiment.Name)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+	if err := file.MakeFolder(parent); err != nil {
 		return nil, adviseOnFullDisk(fmt.Errorf("making a folder for results: %w", err))
 	}
 	dir, err := newFolder(filepath.Join(parent, now.UTC().Format(nameLayout)))

@@ -135,6 +135,11 @@ func (o *outputs) paths() []string {
 func (o *outputs) createTables(path, extension string, options *Options) (map[Table]*output, error) {
 	info, statErr := os.Stat(path)
 	isDir := strings.HasSuffix(path, "/") || statErr == nil && info.IsDir()
+	if isDir {
+		if err := file.CheckFolder(path); err != nil {
+			return nil, err
+		}
+	}
 	if isDir && statErr != nil {
 		if err := os.Mkdir(path, 0o755); err != nil {
 			return nil, advise(err)

@@ -289,11 +289,37 @@ func checkStream(info fs.FileInfo, named bool) error {
 	if mode&(fs.ModeSocket|fs.ModeDevice) != 0 && mode&fs.ModeCharDevice == 0 {
 		return errors.New("it is a block device or a socket")
 	}
-	owner := int(info.Sys().(*syscall.Stat_t).Uid)
-	if named && mode&fs.ModeNamedPipe != 0 && owner != 0 && owner != os.Geteuid() && !privilege.IsCaller(owner) {
+	if named && mode&fs.ModeNamedPipe != 0 && ofAnotherUser(info) {
 		return errors.New("it is a pipe of another user")
 	}
 	return nil
+}
+
+// ofAnotherUser reports whether a file belongs neither to this user, nor to root, nor to the user
+// who called sudo.
+func ofAnotherUser(info fs.FileInfo) bool {
+	owner := int(info.Sys().(*syscall.Stat_t).Uid)
+	return owner != 0 && owner != os.Geteuid() && !privilege.IsCaller(owner)
+}
+
+// CheckFolder refuses a folder for outputs if it is a link of another user, who may lead them
+// elsewhere.
+func CheckFolder(path string) error {
+	path = filepath.Clean(path) // a slash at its end would follow the link
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 && ofAnotherUser(info) {
+		return ofPath("", path, errors.New("it is a link of another user"))
+	}
+	return nil
+}
+
+// MakeFolder makes a folder for outputs that CheckFolder accepts, with those above it, unless it
+// exists.
+func MakeFolder(path string) error {
+	if err := CheckFolder(path); err != nil {
+		return err
+	}
+	return os.MkdirAll(path, 0o755)
 }
 
 // writing begins the errors of an output behind Create.
