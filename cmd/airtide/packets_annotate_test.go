@@ -175,7 +175,8 @@ func TestPacketsAnnotatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(own, content, 0o600); err != nil {
+	old := filepath.Join(dir, "old")
+	if err := errors.Join(os.WriteFile(own, content, 0o600), os.WriteFile(old, []byte("old"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -184,6 +185,7 @@ func TestPacketsAnnotatesNothing(t *testing.T) {
 		status int
 	}{
 		{[]string{own, kernelRecording}, "-o", statusMisuse},
+		{[]string{own, kernelRecording, "-f", "-o", old}, "kernel.atr has none of the", statusFailed},
 		{[]string{own, kernelRecording, "-o", own, "-f"}, "is read", statusMisuse},
 		{[]string{own}, "missing argument RECORDING", statusMisuse},
 		{[]string{own, kernelRecording, "-o", dir + "/a"}, "kernel.atr has none of the", statusFailed},
@@ -196,7 +198,10 @@ func TestPacketsAnnotatesNothing(t *testing.T) {
 			t.Errorf("%v: status %d, %s", c.args, status, stderr)
 		}
 	}
-	if left, _ := os.ReadDir(dir); len(left) != 1 {
+	if text, err := os.ReadFile(old); err != nil || string(text) != "old" {
+		t.Errorf("the old output is %q, %v", text, err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 2 {
 		t.Errorf("failures left %v", left)
 	}
 	if after, _ := os.ReadFile(own); string(after) != string(content) {

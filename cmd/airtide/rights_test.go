@@ -4,11 +4,16 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
 
 	"airtide/internal/sys/privilege"
 )
@@ -93,6 +98,55 @@ func TestAnInputIsNoOutput(t *testing.T) {
 	})
 	if outputs < 8 {
 		t.Errorf("only %d inputs stand beside an output", outputs)
+	}
+}
+
+// onOldKernel becomes airtide on a kernel that has neither Landlock nor filters of system calls: the
+// calls to get them fail as there.
+func onOldKernel() {
+	missing := bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)}
+	raw, err := bpf.Assemble([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: 0, Size: 4}, // the number of the call
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_LANDLOCK_CREATE_RULESET, SkipTrue: 1},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_SECCOMP, SkipFalse: 1},
+		missing,
+		bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW},
+	})
+	filter := make([]unix.SockFilter, len(raw))
+	for i, r := range raw {
+		filter[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	runtime.LockOSThread()
+	if err == nil {
+		err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	}
+	if err == nil {
+		err = unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
+	}
+	if err == nil {
+		err = errors.Join(os.Setenv(self, "airtide"), unix.Exec("/proc/self/exe", os.Args, os.Environ()))
+	}
+	panic(err)
+}
+
+// A kernel that cannot restrict a verb changes nothing that the verb prints. doctor names what is
+// missing.
+func TestAVerbOnAnOldKernelSaysNothing(t *testing.T) {
+	old := func(args ...string) (stdout, stderr string, status int) {
+		cmd := airtide(args...)
+		cmd.Env = append(os.Environ(), self+"=airtide on an old kernel")
+		return runCmd(t, cmd)
+	}
+	stdout, stderr, status := old("info", kernelRecording)
+	if want := mustRun(t, "info", kernelRecording); status != 0 || stderr != "" || stdout != want {
+		t.Errorf("info: status %d, %q\n%s", status, stderr, stdout)
+	}
+	stdout, _, _ = old("doctor")
+	for _, name := range []string{"seccomp_filters", "landlock"} {
+		if !regexp.MustCompile(`missing +` + name + ` +not in this kernel`).MatchString(stdout) {
+			t.Errorf("doctor does not say that %s is missing:\n%s", name, stdout)
+		}
 	}
 }
 

@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 	case "transfer":
 		transfer()
 		return
+	case "airtide on an old kernel":
+		onOldKernel()
+		return
 	case "crowd":
 		crowd()
 		return
