@@ -251,7 +251,8 @@ func TestALinkOfAnotherUserIsNoFolder(t *testing.T) {
 		{"lab", "show", result, "--figures", "LINK"},
 		{"lab", "run", "quickstart", "--results", "FOLDER"}, // the link is the experiment's folder in it
 	} {
-		folder, target := t.TempDir(), t.TempDir()
+		folder := t.TempDir()
+		target := t.TempDir()
 		link := filepath.Join(folder, "quickstart")
 		if err := errors.Join(os.Symlink(target, link), os.Lchown(link, nobody, nobody)); err != nil {
 			t.Fatal(err)

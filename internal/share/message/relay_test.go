@@ -356,7 +356,8 @@ func TestAHubIsNoReflector(t *testing.T) {
 					}
 					// One that is proven at its own address moves with a single report, and another one
 					// makes the hub send.
-					mover, other := uint64(1<<30), uint64(1<<30+1)
+					const mover = 1 << 30
+					const other = mover + 1
 					for range 3 {
 						now += 30 * ms
 						send(own, mover, false, now)
