@@ -13,10 +13,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"airtide/internal/diagnose"
 	"airtide/test/cause"
 	"airtide/test/need"
+	"airtide/test/testnet"
 )
 
 // mustRecord records a situation, up to four times if the machine is too busy for the cell.
@@ -138,6 +140,36 @@ until ip netns exec $AIRTIDE_NS_server ss -tln | grep -q :5202; do sleep 0.1; do
 				t.Errorf("%d connections send", senders)
 			}
 		})
+	}
+}
+
+// A link of the path loses full segments and sends no ICMP. Short ones pass.
+func TestABlackHoleForFullSegmentsIsNamed(t *testing.T) {
+	need.Root(t)
+	n := testnet.New(t, testnet.Options{Segments: true})
+	for _, args := range [][]string{
+		{"link", "set", "eth0", "mtu", "1200"},
+		{"route", "replace", n.Client.V4.String() + "/32", "dev", "eth0", "advmss", "1460"},
+	} {
+		if out, err := n.Server.Run("ip", args...); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	_, path := recordWith(t, n, "handshake", func() {
+		client, server := n.Connect(testnet.Dial{})
+		testnet.MustSend(t, client, server, 300)
+		if _, err := client.Write(make([]byte, 50_000)); err != nil {
+			t.Fatal(err)
+		}
+		testnet.Eventually(t, 20*time.Second, "timeouts", func() bool { return resent(t, client) >= 5 })
+	})
+	for _, c := range diagnosed(t, path) {
+		if c.Direction == "sends" && c.Limit != diagnose.PathMTU {
+			t.Errorf("%s, shares %v: %v", c.Limit, c.Shares, c.Evidence)
+		}
+	}
+	if text := mustRun(t, "info", path); !strings.Contains(text, "path MTU") {
+		t.Errorf("info:\n%s", text)
 	}
 }
 
