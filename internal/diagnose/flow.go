@@ -404,8 +404,8 @@ func (f *flow) data(b *bin, s *sample) {
 }
 
 const (
-	// delayedAckNs is the least time for which Linux delays an ACK (TCP_DELACK_MIN). TCP_CORK holds a
-	// part of a segment for an RTO: an RTT and corkNs.
+	// delayedAckNs is the least time for which Linux delays an ACK (TCP_DELACK_MIN). TCP_CORK holds
+	// a part of a segment for an RTO: an RTT and corkNs.
 	delayedAckNs = int64(40e6)
 	corkNs       = int64(200e6)
 	// timerNs is two ticks at 250 Hz. A longer timer may be eight late.

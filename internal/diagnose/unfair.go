@@ -97,8 +97,8 @@ func (p *Phase) becomes(f *Finding) {
 	p.Finding = *f
 }
 
-// overtaken judges a phase of a flow beside those of another one; nil if it does not get more of the
-// same bottleneck.
+// overtaken judges a phase of a flow beside those of another one; nil if that one does not get more
+// of the same bottleneck.
 func overtaken(f *flow, p *Phase, other *flow, phases []Phase) *Finding {
 	for i := range phases {
 		q := &phases[i]
