@@ -244,6 +244,7 @@ func TestAPipeOfAnotherUserGetsNoOutput(t *testing.T) {
 // the caller of sudo that of the caller.
 func TestALinkOfAnotherUserIsNoFolder(t *testing.T) {
 	need.Root(t)
+	need.Lab(t)
 	result := resultOf(t, [2]float64{18, 18.1})
 	for _, call := range [][]string{
 		{"export", kernelRecording, "--to", "csv", "-o", "LINK"},
