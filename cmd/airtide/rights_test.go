@@ -101,8 +101,8 @@ func TestAnInputIsNoOutput(t *testing.T) {
 	}
 }
 
-// onOldKernel becomes airtide on a kernel that has neither Landlock nor filters of system calls: the
-// calls to get them fail as there.
+// onOldKernel becomes airtide on a kernel without Landlock and without filters of system calls: the
+// calls that set them up fail as there.
 func onOldKernel() {
 	missing := bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)}
 	raw, err := bpf.Assemble([]bpf.Instruction{

@@ -354,8 +354,8 @@ func TestAHubIsNoReflector(t *testing.T) {
 						send(victim4, uint64(i+1), false, now)
 						hub.Send(now, give)
 					}
-					// One that is proven at its own address moves with a single report, and another one
-					// makes the hub send.
+					// One that is proven at its own address moves with a single report, and
+					// another one makes the hub send.
 					const mover = 1 << 30
 					const other = mover + 1
 					for range 3 {
