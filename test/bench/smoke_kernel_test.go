@@ -43,8 +43,7 @@ func TestBenchmarksRun(t *testing.T) {
 	runs := [][]string{
 		{
 			"monitor", "-airtide", airtide, "-only", "bpftrace, the f", "-rounds", "1", "-seconds", "1",
-			"-streams", "2",
-			"-sustain", "1",
+			"-streams", "2", "-sustain", "1", "-busy", "1",
 		},
 		{"cell", "-only", "wire", "-rounds", "1", "-seconds", "1"},
 		{"congestion", "-rounds", "1", "-seconds", "1", "-streams", "2"},

@@ -11,6 +11,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
 
 	"airtide/test/bench/benchnet"
 	"airtide/test/bench/benchtext"
@@ -26,6 +29,7 @@ type settings struct {
 	seconds int
 	streams int
 	sustain int
+	busy    int
 	dir     string
 }
 
@@ -35,10 +39,11 @@ func main() {
 	flag.StringVar(&s.beside, "beside", "", "another binary of airtide, to measure its record side by side")
 	flag.StringVar(&s.args, "args", "", "more arguments for airtide record, separated by blanks")
 	flag.StringVar(&s.only, "only", "", "only tools whose name contains this, and nothing")
-	flag.IntVar(&s.rounds, "rounds", 5, "rounds of all tools in turn")
+	flag.IntVar(&s.rounds, "rounds", 5, "rounds of all tools in turn; 0: only the sustained runs")
 	flag.IntVar(&s.seconds, "seconds", 4, "seconds of traffic per run")
 	flag.IntVar(&s.streams, "streams", 16, "flows in the runs with offloads off")
 	flag.IntVar(&s.sustain, "sustain", 10, "seconds of the run at the highest ACK rate")
+	flag.IntVar(&s.busy, "busy", 6, "such runs beside a busy program on each processor")
 	flag.Parse()
 	benchtext.Run("bench", func(ctx context.Context) error { return run(ctx, s) })
 }
@@ -103,6 +108,9 @@ func traffic(streams, mbps int) benchnet.Load {
 
 // compare runs every tool in turn, rounds times.
 func compare(ctx context.Context, s settings, net *benchnet.Pair, l load) error {
+	if s.rounds == 0 {
+		return nil
+	}
 	if err := net.Offloads(ctx, l.offloads); err != nil {
 		return err
 	}
@@ -143,6 +151,33 @@ func sustain(ctx context.Context, s settings, net *benchnet.Pair) error {
 	progress("")
 	fmt.Printf("\n### Sustained at the highest ACK rate, %d flows, offloads off, %d s\n\n", s.streams, s.sustain)
 	fmt.Println(sustained(r))
+	return crowd(ctx, s, net)
+}
+
+// crowd repeats the sustained run beside a busy program of normal priority on each processor. A
+// recorder that gives way loses records in some of several runs.
+func crowd(ctx context.Context, s settings, net *benchnet.Pair) error {
+	for i := range runtime.NumCPU() {
+		busy := exec.Command("taskset", "-c", strconv.Itoa(i), "sh", "-c", "while :; do :; done")
+		busy.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+		if err := busy.Start(); err != nil {
+			return err
+		}
+		defer func() {
+			_ = busy.Process.Kill()
+			_ = busy.Wait()
+		}()
+	}
+	fmt.Printf("\n### The same beside a busy program on each processor, %d runs\n\n", s.busy)
+	for i := range s.busy {
+		progress("beside busy programs: run %d of %d", i+1, s.busy)
+		r, err := measure(ctx, net, airtideTool(s), load{Load: traffic(s.streams, 0)}, s.sustain)
+		if err != nil {
+			return err
+		}
+		progress("")
+		fmt.Println("- " + sustained(r))
+	}
 	return nil
 }
 
