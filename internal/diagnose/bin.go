@@ -62,7 +62,7 @@ type bin struct {
 
 	// Events.
 	timeouts   int32
-	reductions int32 // of cwnd, other than by timeouts and local congestion
+	reductions int32 // reductions of cwnd other than by timeouts and local congestion
 	timeoutUs  int64 // sum of the RTOs that ran out
 	rankSum    float64
 	ranks      int32
@@ -149,7 +149,8 @@ func (b *bin) merge(o *bin) {
 	b.turns += o.turns
 	b.answers += o.answers
 	b.held += o.held
-	levels, others := b.levels(), o.levels()
+	levels := b.levels()
+	others := o.levels()
 	for i := range levels {
 		levels[i].merge(others[i])
 	}

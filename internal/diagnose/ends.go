@@ -197,7 +197,8 @@ func leastOf(delays []int64) int64 {
 }
 
 func offsetOf(data, acks []int64) (offset, most int64) {
-	least, back := leastOf(data), leastOf(acks)
+	least := leastOf(data)
+	back := leastOf(acks)
 	return (least - back) / 2, max(0, least+back) / 2
 }
 
@@ -231,7 +232,8 @@ func stepOf(data, acks *way) int64 {
 	for i := range keys {
 		// A step within a window shows both ways only from the window before to the one behind.
 		for j := max(0, i-2); j < i; j++ {
-			before, now := windows[keys[j]], windows[keys[i]]
+			before := windows[keys[j]]
+			now := windows[keys[i]]
 			there := leastOf(now[0]) - leastOf(before[0])
 			back := leastOf(now[1]) - leastOf(before[1])
 			change := (there - back) / 2
@@ -332,7 +334,8 @@ func join(s, r *Connection, from, to End) Joined {
 	j.OneEnd = from.Other[s.ID] || to.Other[r.ID]
 	// Polls miss times, and a capture without the SYN counts bytes from its first segment.
 	unknown := func(e End, c *Connection) bool { return e.Source == Polled || e.Source == Captured && c.Inherited }
-	a, b := from.Tracks.flows[s.ID], to.Tracks.flows[r.ID]
+	a := from.Tracks.flows[s.ID]
+	b := to.Tracks.flows[r.ID]
 	if a != nil && b != nil && !j.OneEnd && !unknown(from, s) && !unknown(to, r) {
 		if d, ok := delaysBetween(a.Values, b.Values); ok {
 			j.Delays = &d

@@ -64,7 +64,7 @@ type Engine struct {
 	free    []*flow
 	leftOut flowSet
 	least   int64  // bytes of the least flow that was kept when others were left out
-	ranks   []rank // of makeRoom
+	ranks   []rank // makeRoom's
 	lost    uint64
 	sampled bool
 	has     [len(essential)]bool // fields that a sample has

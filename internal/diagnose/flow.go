@@ -27,15 +27,15 @@ type flow struct {
 	source    Source
 	windowNs  int64 // time that is remembered; 0: all
 	bins      []bin
-	widthNs   int64 // of a bin, once merging has begun
+	widthNs   int64 // width of a bin, once merging has begun
 	last      sample
 	seen      bool
 	samples   int64
-	firstNs   int64 // of the first sample
-	openNs    int64 // of the change to ESTABLISHED; 0 when not seen
+	firstNs   int64 // time of the first sample
+	openNs    int64 // time of the change to ESTABLISHED; 0 when not seen
 	closedNs  int64
-	closingNs int64      // of the first sample of the time that closing reports; 0 outside of it
-	reason    tcp.Reason // of its close
+	closingNs int64      // time of the first sample that closing reports; 0 outside of it
+	reason    tcp.Reason // reason of its close
 	baseRtt   int64      // least RTT in µs; 0 without one
 	// opens and opened report whether a state of the handshake and a later one were seen.
 	opens, opened bool

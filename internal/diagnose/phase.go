@@ -311,9 +311,9 @@ func cut(bins []bin, radio *link) [][]bin {
 }
 
 const (
-	leastPartNs = int64(2e9) // of a part after a split
+	leastPartNs = int64(2e9) // length of a part after a split
 	leastChange = 1.5        // factor between the rates of two parts
-	leastGain   = 0.6        // of the variance that a split explains
+	leastGain   = 0.6        // part of the variance that a split explains
 )
 
 // logRates are the logarithms of the rate at each bin, over three bins, of data that is
@@ -354,7 +354,8 @@ func split(bins []bin, logs []float64, middle bool) [][]bin {
 		}
 		return bins[to].fromNs-bins[from].fromNs >= leastPartNs
 	}
-	from, to := 0, 0
+	from := 0
+	to := 0
 	best := leastGain
 	for i := range bins {
 		if i > 0 && !long(0, i) {

@@ -35,7 +35,7 @@ const maxPlaces = 16
 // Place is a place in this host at which packets were lost: the kernel's reason and the device.
 type Place struct {
 	Name    string `json:"place"`
-	Packets int64  `json:"packets"` // that were sent again
+	Packets int64  `json:"packets"` // packets that were sent again
 }
 
 // Losses tells where the packets were lost that were sent again.

@@ -287,7 +287,8 @@ func positive(v int64) float64 { return float64(max(0, v)) }
 func (l *link) halve() {
 	half := l.bins[:0]
 	for i := 0; i+1 < len(l.bins); i += 2 {
-		a, b := l.bins[i], l.bins[i+1]
+		a := l.bins[i]
+		b := l.bins[i+1]
 		a.toNs = b.toNs
 		a.txRate = meanKnown(a.txRate, b.txRate)
 		a.rxRate = meanKnown(a.rxRate, b.rxRate)
@@ -374,7 +375,7 @@ func (l *link) sum(sinceNs int64) Radio {
 type RadioPoint struct {
 	FromNs, ToNs     int64
 	TxBps, RxBps     float64 // PHY rates; 0: unknown
-	Packets, Retries int64   // of sending
+	Packets, Retries int64   // the sender's
 	Failed           int64
 }
 

@@ -10,15 +10,15 @@ import (
 
 // Thresholds of the rules about the radio. They are estimates: no published measurement gives them.
 const (
-	awayShare   = 0.6  // of the pauses that a scan or a change of the access point explains
-	fallenRate  = 0.6  // of the greatest PHY rate: below, it fell
+	awayShare   = 0.6  // share of the pauses that a scan or a change of the access point explains
+	fallenRate  = 0.6  // part of the greatest PHY rate: below, it fell
 	usedRate    = 0.3  // goodput over the PHY rate, retries included: above, the radio is busy with it
 	mostUsed    = 1.3  // goodput over the PHY rate: above, it is not the rate of the data
-	retryShare  = 0.3  // of the packets were repeated
-	failedShare = 0.5  // of TCP's retransmissions are packets that the radio gave up
-	busyShare   = 0.5  // of the time the channel was busy with others
+	retryShare  = 0.3  // share of the packets that were repeated
+	failedShare = 0.5  // share of TCP's retransmissions that the radio gave up
+	busyShare   = 0.5  // share of the time in which others used the channel
 	leastSent   = 50   // packets for a share of them
-	barelyRetry = 0.01 // of the packets repeated: that is hardly any
+	barelyRetry = 0.01 // part of the packets that are repeated: this is hardly any
 )
 
 // radioView has the state of the radio during a phase.
@@ -191,7 +191,8 @@ func radioReception(p *phase) *match {
 func (p *phase) nextRadio() string {
 	v := p.radio
 	now := max(p.rateBps(), p.receiveBps())
-	usual, best := v.tx.Median, v.best
+	usual := v.tx.Median
+	best := v.best
 	if p.receives() {
 		usual = v.rx.Median
 		best = v.bestRx

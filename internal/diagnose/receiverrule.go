@@ -26,7 +26,7 @@ func capturedReader(p *phase) *match {
 		because("receive_window_bytes", "the window was %s on average and %s at most", bytes(window),
 			bytes(greatest))
 	if p.ownZeroWindows == 0 {
-		m.or = []Limit{ReceiveWindow} // which the program or the kernel may have bounded meanwhile
+		m.or = []Limit{ReceiveWindow} // the program or the kernel may have bounded it meanwhile
 	}
 	return m
 }
@@ -99,7 +99,7 @@ func noData(p *phase) *match {
 	}
 	if unasked := float64(p.unaskedNs) / float64(p.lengthNs()); unasked > (1-came)/2 {
 		m := verdict(Idle, unasked > 0.7)
-		m.or = []Limit{Application} // which may still work on what came
+		m.or = []Limit{Application} // it may still work on what came
 		return m.because("unacked_bytes", "for %s of the time nothing was outstanding, until this end's program sent "+
 			"data: it had asked for nothing", units.Percent(unasked))
 	}
@@ -114,8 +114,8 @@ func gaps(p *phase) *match {
 		return nil
 	}
 	return verdict(Gaps, share > 0.2).
-		because("out_of_order_packets", "%d packets came behind a gap, for %s of the time", p.outOfOrder,
-			units.Percent(share))
+		because("out_of_order_packets", "%s came behind a gap, for %s of the time",
+			units.Count(p.outOfOrder, "packet"), units.Percent(share))
 }
 
 func peer(p *phase) *match {

@@ -72,7 +72,7 @@ type Finding struct {
 type Phase struct {
 	StartNs int64   `json:"start_ns"`
 	EndNs   int64   `json:"end_ns"`
-	RateBps float64 `json:"rate_bps"` // of acknowledged or received data
+	RateBps float64 `json:"rate_bps"` // rate of acknowledged or received data
 	RttUs   float64 `json:"rtt_us"`   // median; 0 without a measurement
 	Shares  []Share `json:"shares"`
 	Finding

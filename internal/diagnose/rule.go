@@ -82,46 +82,46 @@ var receiverRules = []rule{
 
 // Thresholds of the rules. They were set on one half of the seeds of test/bench/diagnosis.
 const (
-	fewTimeouts  = 2    // of full segments: above, none of which may arrive
-	silentShare  = 0.12 // of the time spent waiting for retransmission timers
-	stalledShare = 0.08 // of the time in pauses of the path
-	windowShare  = 0.5  // of the active time with a full receive window
-	burstShare   = 0.35 // of it behind a slow reader: between its reads the path carries what fits
-	bufferShare  = 0.4  // of the active time with a full send buffer
-	fullShare    = 0.13 // of samples with a full send buffer: below, the program fills it by chance
-	partialShare = 0.2  // of the active time with a part of a segment waiting
-	quietShare   = 0.5  // of the time without data to send
-	unseenShare  = 0.5  // of the time without samples
-	turnShare    = 0.25 // of the time explained by round trips of requests
-	mostTurns    = 4    // of them at a time: above, both ends send without waiting
+	fewTimeouts  = 2    // timeouts of full segments: above, none of these may arrive
+	silentShare  = 0.12 // share of the time spent waiting for retransmission timers
+	stalledShare = 0.08 // share of the time in pauses of the path
+	windowShare  = 0.5  // share of the active time with a full receive window
+	burstShare   = 0.35 // windowShare behind a slow reader: between its reads the path carries as much as fits
+	bufferShare  = 0.4  // share of the active time with a full send buffer
+	fullShare    = 0.13 // share of samples with a full send buffer: below, the program fills it by chance
+	partialShare = 0.2  // share of the active time with a part of a segment waiting
+	quietShare   = 0.5  // share of the time without data to send
+	unseenShare  = 0.5  // share of the time without samples
+	turnShare    = 0.25 // share of the time explained by round trips of requests
+	mostTurns    = 4    // requests at a time: above, both ends send without waiting
 	lawFactor    = 2    // between the rate and that of the law of Mathis: above, losses do not limit
-	deviceShare  = 0.4  // of the active time with data behind the device's queue
-	ownWait      = 0.7  // of the packets in queues, in this host: above, its queue limits
-	pacedWindow  = 0.97 // of the rate that the window allows: above, pacing does not limit
+	deviceShare  = 0.4  // share of the active time with data behind the device's queue
+	ownWait      = 0.7  // part of the packets in queues, in this host: above, its queue limits
+	pacedWindow  = 0.97 // part of the rate that the window allows: above, pacing does not limit
 	usedPacing   = 0.75 // rate over the pacing rate: below, pacing does not limit
-	pacedQuiet   = 0.2  // of the time without data to send, with unused pacing
-	pacedShare   = 0.5  // of the active time with data and room in the window
+	pacedQuiet   = 0.2  // part of the time without data to send, with unused pacing
+	pacedShare   = 0.5  // share of the active time with data and room in the window
 	readerWindow = 0.8  // mean window over the greatest: below, the reader lags
-	windowFull   = 0.3  // of the active time with a full congestion window
-	filledWindow = 0.75 // of the window come at once, or in a round trip: above, the window limits
-	roomyWindow  = 0.5  // of the window come in a round trip: below, the window does not limit
+	windowFull   = 0.3  // part of the active time with a full congestion window
+	filledWindow = 0.75 // part of the window that comes at once, or in a round trip: above, the window limits
+	roomyWindow  = 0.5  // part of the window that comes in a round trip: below, the window does not limit
 	fewClosed    = 2    // closed windows of a capture in which data seldom comes: above, the reader lags
-	shutShare    = 0.3  // of the time with a closed own window: above, the reader lags
-	hugeWindow   = 0.05 // of the window come in a round trip: below, it has room though it closed at times
+	shutShare    = 0.3  // share of the time with a closed own window: above, the reader lags
+	hugeWindow   = 0.05 // part of the window that comes in a round trip: below, it has room though it closed
 	shrunkWindow = 0.6  // mean advertised window over the greatest: below, the reader lags
 	steadyWindow = 0.9  // mean window over the greatest: above, closed windows do not count
-	fewIdle      = 0.1  // of the time without outstanding data: below, a full send buffer looks alike
-	steadyShare  = 0.8  // of the time with the window at its median
-	boundShare   = 0.5  // of the time with the window at its greatest value, with reductions
+	fewIdle      = 0.1  // part of the time without outstanding data: below, a full send buffer looks alike
+	steadyShare  = 0.8  // share of the time with the window at its median
+	boundShare   = 0.5  // share of the time with the window at its greatest value, with reductions
 	fewLost      = 2    // segments sent again for each reduction: below, losses are random
 	manyLost     = 3    // segments sent again for each reduction: above, a queue overflows
 	sameRate     = 1.25 // factor between rates that are alike
 	readerQueue  = 0.3  // unread data over the window and it: below, the reader keeps up
 	varyingRate  = 0.18 // coefficient of variation
-	shallowRank  = 0.8  // of the RTT at a reduction
+	shallowRank  = 0.8  // rank of the RTT at a reduction
 	evenCuts     = 0.25 // variation of the window at reductions: below, a queue overflows
 	leastCuts    = 3    // reductions for a variation
-	youngWindow  = 0.2  // of the time with a full window in such a transfer
+	youngWindow  = 0.2  // part of the time with a full window in such a transfer
 	youngRtts    = 15   // round trips of a transfer that may end in slow start
 )
 
@@ -185,7 +185,7 @@ func receiveLimit(p *phase) *match {
 		because("send_window_bytes", "the window was %s on average and %s at most", bytes(p.window.mean()),
 			bytes(float64(p.window.greatest)))
 	if limit == ReceivingApplication && p.zeroWindows == 0 {
-		m.or = []Limit{ReceiveWindow} // which the other end may have bounded meanwhile
+		m.or = []Limit{ReceiveWindow} // the other end may have bounded it meanwhile
 	}
 	if p.zeroWindows > 0 {
 		m.because("zero_window", "it closed %s", units.Count(int64(p.zeroWindows), "time"))
@@ -253,7 +253,7 @@ func nagle(p *phase) *match {
 }
 
 const (
-	heldShare   = 0.4 // of the peer's data came a timer later: above, it may have been held back
+	heldShare   = 0.4 // share of the peer's data that came a timer later: above, it may have been held back
 	leastAnswer = 5   // silences before data for a share of them
 )
 
@@ -531,8 +531,8 @@ func noQueue(p *phase) *match {
 	if p.flow.source == Polled {
 		seen = "polls saw the window reduced"
 	}
-	return flat(m.because("retransmits_packets", "%d packets of %d were sent again, and %s %s", p.retrans,
-		p.deliveredPackets, seen, units.Count(int64(p.reductions), "time")))
+	return flat(m.because("retransmits_packets", "TCP sent %s of %d again, and %s %s",
+		units.Count(p.retrans, "packet"), p.deliveredPackets, seen, units.Count(int64(p.reductions), "time")))
 }
 
 // overflows judges a capture in which packets are lost several at once, though the RTT is low: a

@@ -1,6 +1,10 @@
 package diagnose
 
-import "math"
+import (
+	"math"
+
+	"airtide/internal/units"
+)
 
 // shortBytes is the initial window of ten segments. A connection with less needs no second window:
 // its time is that of its round trips.
@@ -24,7 +28,8 @@ func (f *flow) short() Phase {
 	if f.source == Polled {
 		s[Unknown] = 1
 		m := &match{limit: Unknown}
-		m.because("acked_bytes", "%d bytes sent and %d received between two polls", f.ackedAll, f.receivedAll)
+		m.because("acked_bytes", "%s sent and %d received between two polls",
+			units.Count(f.ackedAll, "byte"), f.receivedAll)
 		return Phase{StartNs: p.fromNs, EndNs: p.toNs, Shares: s.list(), Finding: m.finding()}
 	}
 	if f.openNs > p.fromNs && f.FirstNs > 0 {
@@ -36,7 +41,8 @@ func (f *flow) short() Phase {
 	s[RoundTrips] = math.Max(1, length-s[Handshake]-s[Teardown])
 	list := s.list()
 	m := verdict(list[0].Limit, true).
-		because("acked_bytes", "%d bytes sent and %d received: less than an initial window", f.ackedAll, f.receivedAll).
+		because("acked_bytes", "%s sent and %d received: less than an initial window",
+			units.Count(f.ackedAll, "byte"), f.receivedAll).
 		because("open", "of %s the handshake took %s, and the end %s", milliseconds(length/1000),
 			milliseconds(s[Handshake]/1000), milliseconds(s[Teardown]/1000))
 	found := m.finding()

@@ -22,8 +22,8 @@ type Group struct {
 	Unopened    string  `json:"unopened,omitempty"`
 	Connections int     `json:"connections"`
 	Bytes       int64   `json:"bytes"`
-	Seconds     float64 `json:"seconds"` // of all connections together
-	Shares      []Share `json:"shares"`  // of their time
+	Seconds     float64 `json:"seconds"` // sum over all connections
+	Shares      []Share `json:"shares"`  // shares of their time
 }
 
 // Groups sums up the connections that were short or did not open, the most first.
@@ -85,7 +85,8 @@ func (r *Report) Total() []Share {
 	var sent, received shares
 	senders := false
 	for _, c := range r.Main() {
-		to, bytes := &sent, c.AckedBytes
+		to := &sent
+		bytes := c.AckedBytes
 		if c.Direction == "receives" {
 			to = &received
 			bytes = c.ReceivedBytes
@@ -190,7 +191,8 @@ func orUnknown(comm string) string {
 
 // write writes a connection.
 func (c *Connection) write(out io.Writer) {
-	bytes, verb := c.AckedBytes, "sent"
+	bytes := c.AckedBytes
+	verb := "sent"
 	if c.Direction == "receives" {
 		bytes = c.ReceivedBytes
 		verb = "received"

@@ -135,7 +135,7 @@ func byRTT(f *flow, p *Phase, other *flow, q *Phase) *Finding {
 	} else {
 		m.because("congestion_control", "this one runs %s, %s %s", f.cc, other.name(), other.cc)
 	}
-	m.or = []Limit{p.Limit} // of another queue, by chance
+	m.or = []Limit{p.Limit} // another queue's, by chance
 	found := m.finding()
 	found.Next = fmt.Sprintf("Equal shares would be %s each: a separate queue for each connection at the bottleneck "+
 		"(fq_codel, cake) gives them, and a congestion control that is alike at all RTTs comes near.",
@@ -145,11 +145,13 @@ func byRTT(f *flow, p *Phase, other *flow, q *Phase) *Finding {
 
 // byAirtime recognises a fast radio that gets no more than its rate of the airtime of a slow one.
 func byAirtime(f *flow, p *Phase, other *flow, q *Phase) *Finding {
-	a, b := f.link(), other.link()
+	a := f.link()
+	b := other.link()
 	if a == nil || b == nil || a == b || a.station == "" || a.station != b.station {
 		return nil
 	}
-	mine, its := a.during(p.StartNs, p.EndNs), b.during(q.StartNs, q.EndNs)
+	mine := a.during(p.StartNs, p.EndNs)
+	its := b.during(q.StartNs, q.EndNs)
 	if mine == nil || its == nil || mine.tx.Median < unfairRate*its.tx.Median || its.tx.Median == 0 {
 		return nil
 	}

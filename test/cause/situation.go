@@ -151,7 +151,8 @@ func (m *machines) named(name string) machine {
 // traffic runs server, recorder and client.
 func (s *Situation) traffic(ctx context.Context, p Programs, m *machines, path string) error {
 	announced := time.Now()
-	client, server := m.named("client"), m.named("server")
+	client := m.named("client")
+	server := m.named("server")
 	plan, err := json.Marshal(&s.Plan)
 	if err != nil {
 		return err

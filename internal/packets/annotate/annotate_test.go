@@ -21,7 +21,8 @@ const second = int64(1_700_000_000_000_000_000)
 // Packets come out unchanged, with the newest earlier state of their sender and the cause of
 // retransmissions.
 func TestComments(t *testing.T) {
-	client, server := netip.MustParseAddrPort("10.0.0.1:4000"), netip.MustParseAddrPort("10.0.0.2:80")
+	client := netip.MustParseAddrPort("10.0.0.1:4000")
+	server := netip.MustParseAddrPort("10.0.0.2:80")
 	data := capture.TCP{From: client, To: server, Seq: 1000, Ack: 1, Flags: 16, Window: 500, Payload: 100}
 	ack := capture.TCP{From: server, To: client, Seq: 1, Ack: 1000, Flags: 16, Window: 500}
 	var packets []capture.Packet

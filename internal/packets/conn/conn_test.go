@@ -83,7 +83,8 @@ func TestAWholeConnection(t *testing.T) {
 	s.down(62, decode.ACK|decode.FIN, 901, 2102, 0)
 	s.up(62.1, decode.ACK, 2102, 902, 0)
 	c := one(t, &s)
-	up, down := c.FromClient, c.FromServer
+	up := c.FromClient
+	down := c.FromServer
 	if c.Client != client || c.Server != server || c.Handshake != "full" || c.Near != "client" || c.End != "fin" ||
 		c.EndBy != "client" || c.HandshakeUs != 20100 || c.FirstPacket != 1 || c.LastPacket != 9 {
 		t.Errorf("%+v", c)
@@ -112,7 +113,8 @@ func TestLosses(t *testing.T) {
 	s.up(363, decode.ACK, 4101, 901, 1000) // it has arrived already
 	s.down(383, decode.ACK, 901, 5101, 0, 1, 1, 5, 10, 0, 0, 16, 5, 0, 0, 19, 237)
 	c := one(t, &s)
-	up, down := c.FromClient, c.FromServer
+	up := c.FromClient
+	down := c.FromServer
 	if up.Fast != 1 || up.Spurious != 1 || up.Retransmissions != 0 || up.RepeatedBytes != 2000 ||
 		up.UniqueBytes != 5000 || down.DupAcks != 5 || down.SackAcks != 4 || down.DsackAcks != 1 {
 		t.Errorf("client %+v\nserver %+v", up, down)
@@ -230,7 +232,8 @@ func TestWindows(t *testing.T) {
 	s.up(900, decode.ACK, 1100, 901, 0)
 	s.down(920, decode.ACK, 901, 1101, 0)
 	c := one(t, &s)
-	up, down := c.FromClient, c.FromServer
+	up := c.FromClient
+	down := c.FromServer
 	if up.WindowFull != 1 || up.ZeroWindowProbes != 1 || up.KeepAlives != 1 || down.ZeroWindows != 2 ||
 		down.WindowUpdates != 1 || down.KeepAliveAcks != 1 || *down.LeastWindow != 0 || down.DupAcks != 0 {
 		t.Errorf("client %+v\nserver %+v", up, down)
@@ -325,7 +328,8 @@ func (c *crowd) Next(p *read.Packet) error {
 	if c.n == 3*c.of {
 		return io.EOF
 	}
-	id, part := c.n%c.of, c.n/c.of
+	id := c.n % c.of
+	part := c.n / c.of
 	t := capture.TCP{To: server, Window: 100, Seq: uint32(100 + part), Flags: decode.ACK}
 	var address [4]byte
 	binary.BigEndian.PutUint32(address[:], 0x0a000000+uint32(id))
@@ -383,7 +387,8 @@ func (l *load) Next(p *read.Packet) error {
 	if l.n == of*(segments+2) {
 		return io.EOF
 	}
-	id, part := l.n%of, l.n/of
+	id := l.n % of
+	part := l.n / of
 	if l.serial {
 		id = l.n / (segments + 2)
 		part = l.n % (segments + 2)
@@ -547,7 +552,8 @@ func FuzzSegments(f *testing.F) {
 				if b[0]&0x80 != 0 {
 					send = s.down
 				}
-				seq, ack := uint32(b[2])<<24|uint32(b[3]), uint32(b[3])<<24|uint32(b[2])
+				seq := uint32(b[2])<<24 | uint32(b[3])
+				ack := uint32(b[3])<<24 | uint32(b[2])
 				send(float64(int8(b[1])), b[0]&0x1f, seq, ack, int(b[4]))
 			}
 			return &s

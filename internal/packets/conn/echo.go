@@ -93,7 +93,7 @@ func (c *connection) locateByEchoes(sender *side, client bool) {
 	}
 	toReceiver := sender.rtt.quantile(leastDelay)
 	toSender := sender.echoes.answers.quantile(leastDelay)
-	ends := [2]string{nearClient, nearServer} // of the sender, of the receiver
+	ends := [2]string{nearClient, nearServer} // the sender's, the receiver's
 	if !client {
 		ends = [2]string{nearServer, nearClient}
 	}

@@ -44,7 +44,8 @@ func (o *Offer) hasTimestamps() bool { return o != nil && o.Timestamps != nil &&
 // finish makes the report of a connection and frees the state of the analysis.
 func (c *connection) finish(step *Step) *Connection {
 	for i := range c.sides {
-		d, r := &c.sides[i], &c.sides[1-i]
+		d := &c.sides[i]
+		r := &c.sides[1-i]
 		d.RTT = d.rtt.distribution()
 		d.rtt = delays{}
 		if d.echoes != nil {
@@ -60,7 +61,8 @@ func (c *connection) finish(step *Step) *Connection {
 			d.SegmentsPerAck = float64(d.AckedBytes) / segmentBytes(r, d) / float64(d.Acks)
 		}
 		if d.windowKnown {
-			least, greatest := d.leastWindow, d.greatestWindow
+			least := d.leastWindow
+			greatest := d.greatestWindow
 			d.LeastWindow = &least
 			d.GreatestWindow = &greatest
 		}
@@ -75,7 +77,8 @@ func (c *connection) finish(step *Step) *Connection {
 // describeHandshake describes the captured packets of the handshake.
 func (c *connection) describeHandshake() {
 	report := &c.Connection
-	client, server := &c.sides[0], &c.sides[1]
+	client := &c.sides[0]
+	server := &c.sides[1]
 	switch {
 	case client.syn && server.syn && c.ackedNs > 0:
 		report.Handshake = "full"
@@ -89,7 +92,8 @@ func (c *connection) describeHandshake() {
 // describeEnd describes the end of the connection.
 func (c *connection) describeEnd() {
 	report := &c.Connection
-	client, server := &c.sides[0], &c.sides[1]
+	client := &c.sides[0]
+	server := &c.sides[1]
 	switch {
 	case server.reset && client.syn && !server.syn && server.DataBytes == 0:
 		report.End = "refused"

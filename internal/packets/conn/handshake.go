@@ -8,7 +8,8 @@ const answerNs = 1e9
 
 // handshake notes SYNs, their options and the times of the three packets.
 func (c *connection) handshake(s *decode.Segment, sender, receiver *side, from int, step *Step) {
-	client, server := &c.sides[0], &c.sides[1]
+	client := &c.sides[0]
+	server := &c.sides[1]
 	if s.Flags&decode.SYN == 0 {
 		if from == 0 && c.synAckNs > 0 && c.ackedNs == 0 && c.third(s) {
 			c.ackedNs = s.TimeNs
@@ -59,7 +60,8 @@ func (c *connection) handshake(s *decode.Segment, sender, receiver *side, from i
 // third reports whether a segment of the client is the third packet of the handshake: the first
 // behind the SYN, which acknowledges the SYN-ACK and nothing more.
 func (c *connection) third(s *decode.Segment) bool {
-	client, server := &c.sides[0], &c.sides[1]
+	client := &c.sides[0]
+	server := &c.sides[1]
 	if s.Flags&(decode.ACK|decode.RST) != decode.ACK || !client.syn || !server.syn || s.Ack != server.start {
 		return false
 	}
@@ -128,7 +130,8 @@ const unknownShift = -1
 // agreeOnWindows finds how both ends scale their windows (RFC 7323, section 2.2): both by their own
 // option if both offer it, or else neither. A SYN-ACK has the option only if the SYN has it.
 func (c *connection) agreeOnWindows() {
-	client, server := &c.sides[0], &c.sides[1]
+	client := &c.sides[0]
+	server := &c.sides[1]
 	offered, known := client.Offer.offersScale()
 	answered, answerKnown := server.Offer.offersScale()
 	client.shift = unknownShift

@@ -33,7 +33,8 @@ func (h *holes) leave(one hole, spare *int) {
 func (h *holes) fill(start, end int64, spare *int) (bytes int64) {
 	all := *h
 	from := sort.Search(len(all), func(i int) bool { return start < all[i].end })
-	to, rest := from, make([]hole, 0, 2)
+	to := from
+	rest := make([]hole, 0, 2)
 	for ; to < len(all) && all[to].start < end; to++ {
 		one := all[to]
 		bytes += min(end, one.end) - max(start, one.start)

@@ -52,7 +52,8 @@ func madeConnection(seed uint64, n int) []madePacket {
 		m.tick = ms
 	}
 	m.rttNs = [...]int64{200_000, 5 * ms, 40 * ms, 150 * ms}[r.IntN(4)]
-	client, server := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	client := netip.MustParseAddr("192.0.2.1")
+	server := netip.MustParseAddr("192.0.2.2")
 	if r.IntN(4) == 0 {
 		client = netip.MustParseAddr("2001:db8::2")
 		server = netip.MustParseAddr("2001:db8::1")
@@ -120,7 +121,8 @@ func (m *made) put(from int, flags uint8, seq, ack uint32, bytes int, options ..
 }
 
 func (m *made) handshake() {
-	client, server := &m.ends[0], &m.ends[1]
+	client := &m.ends[0]
+	server := &m.ends[1]
 	a, offered := scaleOf(client.options)
 	b, answered := scaleOf(server.options)
 	if offered && answered {
@@ -178,7 +180,8 @@ func (m *made) burst(from int) {
 
 // acknowledge sends an ACK of the received bytes, or of a part of them.
 func (m *made) acknowledge(from int) {
-	e, other := &m.ends[from], &m.ends[1-from]
+	e := &m.ends[from]
+	other := &m.ends[1-from]
 	switch sent := other.sent; {
 	case len(sent) > 0 && m.r.IntN(3) == 0:
 		e.ack = sent[m.r.IntN(len(sent))].end
@@ -204,7 +207,8 @@ func (m *made) duplicates(from int) {
 
 // again sends a segment again: the one that the last ACK asks for, or any.
 func (m *made) again(from int) {
-	e, other := &m.ends[from], &m.ends[1-from]
+	e := &m.ends[from]
+	other := &m.ends[1-from]
 	if len(e.sent) == 0 {
 		return
 	}
@@ -223,7 +227,8 @@ func (m *made) again(from int) {
 
 // closeWindow closes the window of an end, lets the other one probe it, and opens it.
 func (m *made) closeWindow(from int) {
-	e, other := &m.ends[from], &m.ends[1-from]
+	e := &m.ends[from]
+	other := &m.ends[1-from]
 	open := e.window
 	e.ack = other.next
 	e.window = 0
@@ -247,7 +252,8 @@ func (m *made) closeWindow(from int) {
 
 // keepAlive sends one or two probes to the other end.
 func (m *made) keepAlive(from int) {
-	e, other := &m.ends[from], &m.ends[1-from]
+	e := &m.ends[from]
+	other := &m.ends[1-from]
 	m.at += 2000 * ms
 	for range 1 + m.r.IntN(2) {
 		m.put(from, decode.ACK, e.next-1, e.ack, m.r.IntN(2))
@@ -291,7 +297,8 @@ func (m *made) episode() {
 // end closes the connection in some way, or not.
 func (m *made) end() {
 	from := m.r.IntN(2)
-	e, other := &m.ends[from], &m.ends[1-from]
+	e := &m.ends[from]
+	other := &m.ends[1-from]
 	switch m.r.IntN(6) {
 	case 0:
 		return

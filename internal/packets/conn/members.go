@@ -89,7 +89,8 @@ func (m *members) find(s *decode.Segment) (*connection, int) {
 // not to a later one. Like Wireshark, it has no limit of time: FINs are sent again for minutes, and
 // a RST may be ignored.
 func (m *membership) owns(s *decode.Segment) bool {
-	own, other := &m.ends[s.From], &m.ends[1-s.From]
+	own := &m.ends[s.From]
+	other := &m.ends[1-s.From]
 	quiet := m.closed && s.TimeNs-m.lastNs >= quietNs
 	behind := s.Seq + 1 // number of the first byte, if the segment is a SYN
 	switch s.Flags & (decode.SYN | decode.ACK) {

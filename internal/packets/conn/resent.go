@@ -62,7 +62,8 @@ func (c *connection) locate() {
 // discipline loses and reorders packets before they are captured, so not even there a late segment
 // is sure to have been sent again.
 func (c *Connection) locateLocal() {
-	client, server := c.Client.Addr().Unmap(), c.Server.Addr().Unmap()
+	client := c.Client.Addr().Unmap()
+	server := c.Server.Addr().Unmap()
 	if client == server || client.IsLoopback() && server.IsLoopback() {
 		c.Near = nearBoth
 	}

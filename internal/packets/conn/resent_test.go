@@ -83,7 +83,8 @@ func TestLateSegmentsAtTheSenderWereSentAgain(t *testing.T) {
 		if (d.ResentSegments == nil) != (c.resent == nil) || c.resent != nil && *d.ResentSegments != *c.resent {
 			t.Errorf("at the %s: sent again %v", c.near, d.ResentSegments)
 		}
-		client, server := all[0].ClientSideUs, all[0].ServerSideUs
+		client := all[0].ClientSideUs
+		server := all[0].ServerSideUs
 		if sum := client + server; c.near == "between" && (client < sum/4 || server < sum/4) ||
 			c.near == "client" && client > sum/10 || c.near == "server" && server > sum/10 {
 			t.Errorf("at the %s: RTT to the client %v µs, to the server %v µs", c.near, client, server)

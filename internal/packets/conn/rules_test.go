@@ -226,7 +226,8 @@ func TestCopiesInATunnelCountOnce(t *testing.T) {
 		p.TimeNs += 10_000
 		both.Packets = append(both.Packets, p)
 	}
-	want, got := one(t, &plain), one(t, &both)
+	want := one(t, &plain)
+	got := one(t, &both)
 	if got.Copies != uint64(len(plain.Packets)) || got.FromClient.Packets != want.FromClient.Packets ||
 		got.FromClient.AllRetransmissions() != want.FromClient.AllRetransmissions() ||
 		got.FromServer.DupAcks != want.FromServer.DupAcks || got.FromServer.Packets != want.FromServer.Packets {

@@ -116,7 +116,8 @@ func (d *side) offsetOf(seq uint32) int64 { return d.offset + int64(int32(seq-d.
 // take analyses a segment of a connection and puts the result into step. It returns false for a
 // copy of a segment that was taken.
 func (c *connection) take(s *decode.Segment, from int, step *Step) bool {
-	sender, receiver := &c.sides[from], &c.sides[1-from]
+	sender := &c.sides[from]
+	receiver := &c.sides[1-from]
 	if s.TimeNs < c.takenNs {
 		c.ClockStepsBack++
 	}

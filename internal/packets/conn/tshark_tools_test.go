@@ -179,7 +179,8 @@ func (a *analysed) takeTshark(packet map[string]string) {
 
 // takeReasons takes what the reasons of differences need to know.
 func (a *analysed) takeReasons(port uint16, packet map[string]string) {
-	syn, reset := packet["tcp.flags.syn"] == "1", packet["tcp.flags.reset"] == "1"
+	syn := packet["tcp.flags.syn"] == "1"
+	reset := packet["tcp.flags.reset"] == "1"
 	a.unseen = a.unseen || packet["tcp.analysis.ack_lost_segment"] != ""
 	a.lateSYN = a.lateSYN || syn && a.spoke[port]
 	a.alive = a.alive || a.reset && !reset
@@ -241,7 +242,8 @@ func only(differ []string, names ...string) bool {
 
 // Tshark counts the same in connections that are made up, but for reasons that the guide names.
 func TestMadeConnectionsCountAsInTshark(t *testing.T) {
-	n, seed := madeConnections, uint64(1)
+	n := madeConnections
+	seed := uint64(1)
 	if text := os.Getenv("MADE_CONNECTIONS"); text != "" {
 		n = int(number(text))
 	}
@@ -265,11 +267,13 @@ func TestMadeConnectionsCountAsInTshark(t *testing.T) {
 	if keep := os.Getenv("MADE_KEEP"); keep != "" {
 		_ = os.WriteFile(keep, content, 0o600)
 	}
-	ours, theirs := ourAnalysis(t, content), tsharkAnalysis(t, path)
+	ours := ourAnalysis(t, content)
+	theirs := tsharkAnalysis(t, path)
 	if len(ours) != len(theirs) {
 		t.Fatalf("%d connections, tshark finds %d", len(ours), len(theirs))
 	}
-	explained, compared := map[string]int{}, 0
+	explained := map[string]int{}
+	compared := 0
 	seen := counted{}
 	for i := range ours {
 		for port, mine := range ours[i].from {

@@ -147,7 +147,8 @@ func (d *Decoder) tcp(b []byte, length int, a *addresses, s *Segment) bool {
 	if header < 20 || header > length {
 		return d.bad()
 	}
-	from, to := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	from := binary.BigEndian.Uint16(b)
+	to := binary.BigEndian.Uint16(b[2:])
 	if after(&a.source, from, &a.target, to) {
 		s.From = 1
 		s.Key = Key{[2][16]byte{a.target, a.source}, [2]uint16{to, from}, a.v6}
@@ -176,7 +177,8 @@ func (d *Decoder) tcp(b []byte, length int, a *addresses, s *Segment) bool {
 
 // after orders ends by address, then by port.
 func after(a *[16]byte, p uint16, b *[16]byte, q uint16) bool {
-	x, y := binary.BigEndian.Uint64(a[:]), binary.BigEndian.Uint64(b[:])
+	x := binary.BigEndian.Uint64(a[:])
+	y := binary.BigEndian.Uint64(b[:])
 	if x != y {
 		return x > y
 	}

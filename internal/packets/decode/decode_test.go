@@ -87,7 +87,8 @@ func TestRoutes(t *testing.T) {
 		return b
 	}
 	route6 := func(kind, ahead byte) []byte {
-		first, last := netip.MustParseAddr("2001:db8::f").As16(), netip.MustParseAddr("2001:db8::a").As16()
+		first := netip.MustParseAddr("2001:db8::f").As16()
+		last := netip.MustParseAddr("2001:db8::a").As16()
 		header := []byte{6, 4, kind, ahead, 1, 0, 0, 0}
 		return with6(append(append(header, first[:]...), last[:]...)...)
 	}

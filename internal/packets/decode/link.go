@@ -356,7 +356,8 @@ func (d *Decoder) nflog(b []byte, rest int, s *Segment) bool {
 		if order.Uint16(b[2:]) > 0xff {
 			order = binary.BigEndian
 		}
-		size, kind := int(order.Uint16(b)), order.Uint16(b[2:])
+		size := int(order.Uint16(b))
+		kind := order.Uint16(b[2:])
 		if size < 4 {
 			return d.bad()
 		}

@@ -29,7 +29,8 @@ func (d *Decoder) ipv4(b []byte, rest int, s *Segment) bool {
 	if d.short(b, rest, 20) {
 		return false
 	}
-	header, total := int(b[0]&15)*4, int(binary.BigEndian.Uint16(b[2:]))
+	header := int(b[0]&15) * 4
+	total := int(binary.BigEndian.Uint16(b[2:]))
 	if total == 0 {
 		total = rest // a segment of an offload that is longer than the field can say
 	}
@@ -116,7 +117,8 @@ func (d *Decoder) ipv6(b []byte, rest int, s *Segment) bool {
 	if d.short(b, rest, 40) {
 		return false
 	}
-	next, length := b[6], int(binary.BigEndian.Uint16(b[4:]))
+	next := b[6]
+	length := int(binary.BigEndian.Uint16(b[4:]))
 	if length == 0 || length > rest-40 {
 		length = rest - 40 // a jumbogram, or a damaged field
 	}

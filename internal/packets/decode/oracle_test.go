@@ -19,7 +19,8 @@ import (
 
 // randomSegment makes a segment with random numbers and options.
 func randomSegment(r *rand.Rand, v6 bool) capture.TCP {
-	from, to := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.9")
+	from := netip.MustParseAddr("192.0.2.1")
+	to := netip.MustParseAddr("192.0.2.9")
 	if v6 {
 		from = netip.MustParseAddr("2001:db8::1")
 		to = netip.MustParseAddr("2001:db8::9")
@@ -139,8 +140,10 @@ func oracle(link read.LinkType, data []byte) string {
 }
 
 func oracleText(l *layers.TCP, from, to netip.Addr) string {
-	mss, scale := 0, -1
-	sack, timestamps := false, false
+	mss := 0
+	scale := -1
+	sack := false
+	timestamps := false
 	blocks := ""
 	for _, o := range l.Options {
 		switch o.OptionType {
@@ -181,7 +184,8 @@ func TestGopacketDecodesTheSame(t *testing.T) {
 			var d decode.Decoder
 			var s decode.Segment
 			d.Decode(&read.Packet{Data: bytes.Clone(data), Length: len(data), Link: k.link}, &s)
-			got, want := text(&s), oracle(k.link, data)
+			got := text(&s)
+			want := oracle(k.link, data)
 			switch {
 			case k.foreign == "" && got != want:
 				t.Errorf("%s: %s\ngopacket decodes %s", k.name, got, want)

@@ -102,7 +102,8 @@ func (d *Decoder) gre(b []byte, rest int, s *Segment) bool {
 		number   = 0x1000
 		ack      = 0x0080
 	)
-	flags, kind := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	flags := binary.BigEndian.Uint16(b)
+	kind := binary.BigEndian.Uint16(b[2:])
 	version := flags & 7
 	size := 4
 	for _, optional := range []uint16{checksum | routing, key, number} {

@@ -11,7 +11,8 @@ func (d *Decoder) radio(link read.LinkType, b []byte, rest int, s *Segment) bool
 	if d.short(b, rest, 8) {
 		return false
 	}
-	size, flags := 0, byte(0)
+	size := 0
+	flags := byte(0)
 	inner := link80211
 	switch link {
 	case linkRadiotap:
@@ -90,7 +91,8 @@ func (d *Decoder) wifi(b []byte, rest int, flags byte, s *Segment) bool {
 		data        = 2
 	)
 	control := binary.LittleEndian.Uint16(b)
-	kind, subtype := control>>2&3, control>>4&15
+	kind := control >> 2 & 3
+	subtype := control >> 4 & 15
 	if kind != data {
 		return d.other(layerWiFi, [...]uint32{wifiManagement, wifiControl, 0, wifiExtension}[kind])
 	}

@@ -143,7 +143,8 @@ func (r *Recording) Samples(b *tcp.Batch) error {
 		if acked != tcp.Absent && acked > f.floor {
 			r.room.grow(&f.acked, at, acked)
 		}
-		cwnd, mss := b.At(tcp.CwndPackets, i), b.At(tcp.MSSBytes, i)
+		cwnd := b.At(tcp.CwndPackets, i)
+		mss := b.At(tcp.MSSBytes, i)
 		if cwnd != tcp.Absent && mss != tcp.Absent {
 			r.room.add(&f.cwnd, at, cwnd*mss)
 		}
@@ -280,7 +281,8 @@ func (j *Joiner) Step(c *conn.Connection, s *conn.Step) error {
 	if sides == nil {
 		return nil
 	}
-	sender, receiver := &sides[0], &sides[1]
+	sender := &sides[0]
+	receiver := &sides[1]
 	if !s.Client {
 		sender, receiver = receiver, sender
 	}

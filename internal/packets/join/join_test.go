@@ -71,7 +71,8 @@ func TestClocksAreAlignedByAcks(t *testing.T) {
 		if len(joined) != 2 {
 			t.Fatalf("%d ends in both", len(joined))
 		}
-		x, cwnd := joined[0], joined[0].Cwnd()
+		x := joined[0]
+		cwnd := joined[0].Cwnd()
 		if x.Connection != 2 || x.Flow != 3 || x.AlignedBy != "acks" || x.Matches < 100 || x.OffsetNs != ahead ||
 			x.OffsetP50Ns != ahead || x.OffsetP95Ns != ahead || x.RecordedCwnd != 10_000 || x.RecordedSrttUs != 4000 ||
 			x.CapturedRetransmissions != 235 || x.RecordedRetransmissions != 95 || x.CapturedRTTUs == 0 {
@@ -107,7 +108,8 @@ const (
 
 // upload is the packets of an upload, as seen at a place: 0 is the client, 1 the server.
 func upload(place float64) *capture.Source {
-	client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("192.0.2.9:80")
+	client := netip.MustParseAddrPort("192.0.2.1:40000")
+	server := netip.MustParseAddrPort("192.0.2.9:80")
 	fromClient := int64(place * float64(wayNs))
 	all := &capture.Source{}
 	now := int64(1_700_000_000e9) // time at the client, ns since 1970
@@ -212,7 +214,8 @@ func oneFlow(local, remote string, inherited bool, acked ...join.Point) *join.Re
 // FIN. Its offset is that of the clocks, not the length of the connection.
 func TestOffsetOfAReceivingEnd(t *testing.T) {
 	const client, server = "192.0.2.1:53606", "192.0.2.2:5000"
-	start, end := receiverFirstNs, receiverEndNs
+	start := receiverFirstNs
+	end := receiverEndNs
 	for name, c := range map[string]struct {
 		recording *join.Recording
 		by        string

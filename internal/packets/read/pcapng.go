@@ -130,7 +130,8 @@ func (r *Reader) packetBlock(p *Packet, size uint32, kind int) error {
 		number = int64(r.order.Uint16(b[8:]))
 	}
 	ticks := uint64(r.order.Uint32(b[12:]))<<32 | uint64(r.order.Uint32(b[16:]))
-	captured, length := r.order.Uint32(b[20:]), r.order.Uint32(b[24:])
+	captured := r.order.Uint32(b[20:])
+	length := r.order.Uint32(b[24:])
 	if number >= int64(len(r.interfaces)) {
 		return r.damage("a packet of an unknown interface", nil)
 	}
@@ -180,7 +181,8 @@ func (r *Reader) readInterface(size uint32) error {
 	}
 	i := networkInterface{link: LinkType(r.order.Uint16(b[8:])), snap: r.order.Uint32(b[12:]), unit: 1e6}
 	for o := b[16 : size-4]; len(o) >= 4; {
-		code, n := r.order.Uint16(o), int(r.order.Uint16(o[2:]))
+		code := r.order.Uint16(o)
+		n := int(r.order.Uint16(o[2:]))
 		if code == optionEnd || 4+n > len(o) {
 			break
 		}

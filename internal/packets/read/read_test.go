@@ -56,7 +56,8 @@ func readAll(t *testing.T, content []byte) ([]read.Packet, error) {
 }
 
 func formats() map[string][]byte {
-	little, big := binary.LittleEndian, binary.BigEndian
+	little := binary.LittleEndian
+	big := binary.BigEndian
 	all := map[string][]byte{
 		"pcap":                    capture.PCAP(little, false, 1, packets...),
 		"big-endian nanoseconds":  capture.PCAP(big, true, 1, packets...),

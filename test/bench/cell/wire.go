@@ -81,7 +81,8 @@ func cellEnds(ctx context.Context, c cell.Config) (*ends, error) {
 // veth is two namespaces joined by a veth pair, with a queueing discipline at both ends.
 func veth(ctx context.Context, discipline string) (*ends, error) {
 	tag := fmt.Sprintf("atbench%d", os.Getpid())
-	a, z := tag+"a", tag+"z"
+	a := tag + "a"
+	z := tag + "z"
 	undo := func() {
 		_ = exec.Command("ip", "netns", "del", a).Run()
 		_ = exec.Command("ip", "netns", "del", z).Run()
@@ -138,7 +139,8 @@ func (b *bench) table(ctx context.Context, title string, ways []way) error {
 		for k := range ratios {
 			ratios[k].mbps = got[i][k].mbps / got[0][k].mbps
 		}
-		engineNs, lag := "-", "-"
+		engineNs := "-"
+		lag := "-"
 		if slices.ContainsFunc(got[i], func(f figures) bool { return f.engineNs > 0 }) {
 			engineNs = of("%.0f", func(f figures) float64 { return f.engineNs })
 			lag = of("%.2f",

@@ -183,7 +183,8 @@ func print(names []string, got map[string][]figures) {
 		of := func(format string, value func(figures) float64) string {
 			return benchtext.SpreadOf(got[name], value).Text(format)
 		}
-		title, own := peer+" of the kernel", "-"
+		title := peer + " of the kernel"
+		own := "-"
 		if i > 0 {
 			title = string(kind.All()[i-1])
 			own = of("%.0f", func(f figures) float64 { return f.bpfNs })

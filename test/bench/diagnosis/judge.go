@@ -131,7 +131,8 @@ func judge(ctx context.Context, folder, only string, wanted bool) ([]judged, err
 
 // judgeOne judges the recordings of one situation.
 func judgeOne(ctx context.Context, s *cause.Situation, path string) ([]judged, error) {
-	sender, receiver := netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("10.2.0.1")
+	sender := netip.MustParseAddr("10.1.0.1")
+	receiver := netip.MustParseAddr("10.2.0.1")
 	if s.Plan.Down {
 		swapped := sender
 		sender = receiver

@@ -185,7 +185,8 @@ func calibration(w *strings.Builder, all []judged) {
 		"| recorded | certain: right | likely: right | unknown where nothing was wrong |\n|---|---|---|---|\n")
 	for e := range numEnds {
 		var cases, right [diagnose.Certain + 1]int
-		healthy, unknown := 0, 0
+		healthy := 0
+		unknown := 0
 		for i := range all {
 			j := &all[i]
 			if j.end != e || !fresh(j.seed) {

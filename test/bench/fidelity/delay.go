@@ -45,7 +45,8 @@ var delayGoal = [2]float64{100, 500}
 
 // delayTable prints the results of BenchmarkDelay, and compares them with the goal.
 func delayTable(w io.Writer, out string, v *verdicts) {
-	runs, names := map[string]map[string][]float64{}, []string(nil)
+	runs := map[string]map[string][]float64{}
+	names := []string(nil)
 	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)
 		if len(fields) < 4 || !strings.HasPrefix(fields[0], "BenchmarkDelay/") {

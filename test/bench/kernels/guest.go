@@ -184,7 +184,8 @@ var releaseNumbers = regexp.MustCompile(`^(\d+)\.(\d+)`)
 
 // atLeast compares versions such as 6.12 and 6.4.
 func atLeast(release, version string) bool {
-	a, b := numbers(release), numbers(version)
+	a := numbers(release)
+	b := numbers(version)
 	return a[0] > b[0] || a[0] == b[0] && a[1] >= b[1]
 }
 

@@ -60,7 +60,8 @@ func (k *kernelLog) take(ctx context.Context) (string, error) {
 	}
 	for {
 		k.mu.Lock()
-		text, grown := k.text.String(), k.grown
+		text := k.text.String()
+		grown := k.grown
 		before, rest, marked := strings.Cut(text, mark)
 		if marked {
 			k.text.Reset()

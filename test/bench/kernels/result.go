@@ -165,7 +165,8 @@ const (
 func (r *result) tryPart(ctx context.Context, g *vm.Guest, log *os.File, p part) cell {
 	fmt.Fprintf(log, "\n## %s\n", p.name)
 	offered := p.since == "" || atLeast(g.Release, p.since)
-	steps, text := p.steps, okText
+	steps := p.steps
+	text := okText
 	if !offered {
 		steps = p.refused
 		text = "from " + p.since

@@ -14,7 +14,8 @@ func (c *cell) experiment(repeats int) (string, error) {
 	var b, terminals, rtts, flows strings.Builder
 	var agents, judged []string
 	for i, station := range s.Stations {
-		name, phy := fmt.Sprintf("t%d", i+1), station.PHYs[0].PHY
+		name := fmt.Sprintf("t%d", i+1)
+		phy := station.PHYs[0].PHY
 		radio := fmt.Sprintf("standard: %s, phy_rate: %.1f Mbit/s",
 			strings.TrimPrefix(phy.Standard.String(), "802.11"), phy.Mbps())
 		if phy.Standard == medium.Std11n || phy.Standard == medium.Std11ac { // the rate alone is ambiguous
@@ -38,7 +39,8 @@ func (c *cell) experiment(repeats int) (string, error) {
 		if !station.NoAgent {
 			agents = append(agents, name)
 		}
-		up, down := 0, 0
+		up := 0
+		down := 0
 		for _, f := range station.Flows {
 			if f.Download {
 				down++

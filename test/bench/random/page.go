@@ -141,7 +141,8 @@ var rows = []row{
 
 // table has a row for each measure and a column for each group.
 func table(b *strings.Builder, outcomes []outcome, groups []group) {
-	head, line := "| ", "|---"
+	head := "| "
+	line := "|---"
 	cells := make([][]*outcome, len(groups))
 	for i, g := range groups {
 		head += "| " + g.name + " "
@@ -182,7 +183,8 @@ func all(*outcome) bool { return true }
 // part is the part of the cells in a base that hold, "-" if none is in it.
 func part(base, holds func(*outcome) bool) func([]*outcome) string {
 	return func(cells []*outcome) string {
-		n, of := 0, 0
+		n := 0
+		of := 0
 		for _, o := range cells {
 			if base(o) {
 				of++

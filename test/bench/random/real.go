@@ -77,7 +77,8 @@ func (c *cell) judgeReal(ctx context.Context, lab *benchlab.Lab) (o outcome, err
 			return o, err
 		}
 	}
-	with, without := results["shares"], results["default"]
+	with := results["shares"]
+	without := results["default"]
 	if with.Goodputs == nil || without.Goodputs == nil {
 		return o, fmt.Errorf("%d of %d runs finished", report.Runs.Finished, report.Runs.Planned)
 	}
@@ -150,7 +151,8 @@ channel is, each second. Written by
 	b.WriteString("\n## Cell by cell\n\nReal TCP, and virtual time in parentheses.\n\n" +
 		"| seed | total | index | index by default | RTT | cell |\n|---|---|---|---|---|---|\n")
 	for _, p := range pairs {
-		r, v := &p.real, &p.virtual
+		r := &p.real
+		v := &p.virtual
 		fmt.Fprintf(&b, "| %d | %.2f (%.2f) | %.3f (%.3f) | %.3f (%.3f) | %.2f (%.2f) | %s |\n", r.cell.seed,
 			r.total, v.total, r.index, v.index, r.defaultIndex, v.defaultIndex, r.rtt, v.rtt, r.cell)
 	}

@@ -56,7 +56,8 @@ func (p *page) write(dir string) error {
 
 // set replaces the section and the row of an experiment, or adds them.
 func (p *page) set(name, section, row string) {
-	begin, end := sectionBegin(name), sectionEnd(name)
+	begin := sectionBegin(name)
+	end := sectionEnd(name)
 	if from, to := strings.Index(p.text, begin), strings.Index(p.text, end); from >= 0 && to > from {
 		p.text = p.text[:from] + begin + section + p.text[to:]
 	} else {
@@ -97,7 +98,8 @@ var sectionStart = regexp.MustCompile(`(?m)^<!-- (\S+) begin: make reproduce -->
 
 // natural compares names with their numbers as numbers: p1-fig7 comes before p1-fig10.
 func natural(a, b string) int {
-	as, bs := parts.FindAllString(a, -1), parts.FindAllString(b, -1)
+	as := parts.FindAllString(a, -1)
+	bs := parts.FindAllString(b, -1)
 	for i := range min(len(as), len(bs)) {
 		x, errX := strconv.Atoi(as[i])
 		y, errY := strconv.Atoi(bs[i])

@@ -12,7 +12,8 @@ import (
 )
 
 func TestHandWrittenTextStays(t *testing.T) {
-	dir, of := t.TempDir(), resultsPages[0]
+	dir := t.TempDir()
+	of := resultsPages[0]
 	p, err := readPage(dir, of)
 	if err != nil {
 		t.Fatal(err)

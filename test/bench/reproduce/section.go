@@ -14,7 +14,8 @@ import (
 
 // row is the experiment's line of the page's first table.
 func row(e *plan.Plan, r *report.Report, paper bool) string {
-	claims, targets := map[judge.Outcome]int{}, map[judge.Outcome]int{}
+	claims := map[judge.Outcome]int{}
+	targets := map[judge.Outcome]int{}
 	for _, c := range r.Claims {
 		if paper && c.Where != "" {
 			claims[c.Verdict.Outcome]++

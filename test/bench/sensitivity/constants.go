@@ -66,7 +66,8 @@ func constantsOf(path string, source []byte) (all []constant, err error) {
 				if !number {
 					continue
 				}
-				from, to := set.Position(value.Pos()).Offset, set.Position(value.End()).Offset
+				from := set.Position(value.Pos()).Offset
+				to := set.Position(value.End()).Offset
 				all = append(all, constant{
 					name: spec.Names[i].Name, path: path, value: string(source[from:to]), source: source,
 					from: from, to: to, whole: whole,

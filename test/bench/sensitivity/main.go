@@ -105,7 +105,8 @@ func (s suite) run(ctx context.Context, replace map[string]string) (failed []str
 	if err != nil {
 		return nil, err
 	}
-	overlayPath, binary := filepath.Join(s.work, "overlay.json"), filepath.Join(s.work, "control.test")
+	overlayPath := filepath.Join(s.work, "overlay.json")
+	binary := filepath.Join(s.work, "control.test")
 	if err := os.WriteFile(overlayPath, overlay, 0o644); err != nil {
 		return nil, err
 	}

@@ -104,7 +104,8 @@ func windows(queue time.Duration) policy {
 func turns(length, queue time.Duration) policy {
 	name := fmt.Sprintf("turns of %d ms, queues of %d ms", length.Milliseconds(), queue.Milliseconds())
 	return policy{name, func(e *simulate.Emulated, alone []float64) func(time.Duration) {
-		turn, now := 0, time.Duration(0)
+		turn := 0
+		now := time.Duration(0)
 		return func(until time.Duration) {
 			for ; now < until; now += length {
 				i := turn % len(alone)
