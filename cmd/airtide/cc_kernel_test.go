@@ -33,7 +33,8 @@ func isAvailable(t *testing.T, name string) bool {
 
 func TestCCIsPinnedListedAndUnloaded(t *testing.T) {
 	need.Root(t)
-	folder, name := t.TempDir(), ccName("pin")
+	folder := t.TempDir()
+	name := ccName("pin")
 	t.Cleanup(func() { _ = unix.Unmount(folder, unix.MNT_DETACH) })
 	out := mustRun(t, "cc", "load", "cubic_rtt", "--as", name, "--rtt-ref", "50ms", "--pin", "--bpffs", folder)
 	if !strings.Contains(out, name+" is loaded") || !strings.Contains(out, "rtt-ref=50ms") {

@@ -37,7 +37,8 @@ func wantFailure(t *testing.T, cmd *exec.Cmd, want string) {
 }
 
 func TestWrongFilesOfEveryVerb(t *testing.T) {
-	files, dir := faultFiles(t), openDir(t)
+	files := faultFiles(t)
+	dir := openDir(t)
 	write := func(name string, mode os.FileMode, data string) string {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(data), mode); err != nil {
@@ -81,13 +82,15 @@ func TestWrongFilesOfEveryVerb(t *testing.T) {
 }
 
 func TestVerbsWithoutRoot(t *testing.T) {
-	files, dir := faultFiles(t), openDir(t)
+	files := faultFiles(t)
+	dir := openDir(t)
 	eachVerb(t, func(t *testing.T, _ *cobra.Command, path []string, row faultRow) {
 		if row.root != "" {
 			wantFailure(t, asNobody(airtide(files(row.whole(path))...)), row.root)
 		}
 	})
-	recorded, results := filepath.Join(dir, "a.atr"), filepath.Join(dir, "results")
+	recorded := filepath.Join(dir, "a.atr")
+	results := filepath.Join(dir, "results")
 	for _, c := range []struct {
 		want string
 		args []string

@@ -18,7 +18,8 @@ import (
 
 // TestStopAndInterrupt presses Ctrl-Z, continues, and presses Ctrl-C.
 func TestStopAndInterrupt(t *testing.T) {
-	files, recorded := faultFiles(t), filepath.Join(t.TempDir(), "a.atr")
+	files := faultFiles(t)
+	recorded := filepath.Join(t.TempDir(), "a.atr")
 	written := func(string) bool {
 		info, err := os.Stat(recorded)
 		return err == nil && info.Size() > 0

@@ -89,7 +89,8 @@ func TestOutputsOfRootAreClosedOrFull(t *testing.T) {
 func TestNoSpaceIsLeft(t *testing.T) {
 	need.Root(t)
 	need.Lab(t)
-	files, full := faultFiles(t), t.TempDir()
+	files := faultFiles(t)
+	full := t.TempDir()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

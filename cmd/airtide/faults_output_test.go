@@ -89,7 +89,8 @@ func wantQuietEnd(t *testing.T, args []string) {
 
 // TestNoOutputObeysAnArgument gives control characters as each argument and each text of a flag.
 func TestNoOutputObeysAnArgument(t *testing.T) {
-	files, dir := faultFiles(t), openDir(t)
+	files := faultFiles(t)
+	dir := openDir(t)
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}

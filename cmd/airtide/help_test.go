@@ -78,7 +78,8 @@ func TestUsageAndExamplesCanBeCopied(t *testing.T) {
 }
 
 func TestKeysOfExamplesAreInTheJSON(t *testing.T) {
-	filters, script := 0, regexp.MustCompile(`\| jq (?:-\w+ )*(?:'([^']*)'|(\S+))`)
+	filters := 0
+	script := regexp.MustCompile(`\| jq (?:-\w+ )*(?:'([^']*)'|(\S+))`)
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
@@ -130,7 +131,8 @@ func jqKeys(filter string) (keys []string) {
 	tokens := append(regexp.MustCompile(`\w+|[^\s\w]`).FindAllString(filter, -1), "")
 	before := ""
 	for i, token := range tokens[:len(tokens)-1] {
-		name, next := regexp.MustCompile(`^[a-z]\w*$`).MatchString(token), tokens[i+1]
+		name := regexp.MustCompile(`^[a-z]\w*$`).MatchString(token)
+		next := tokens[i+1]
 		if name && (before == "." || (before == "{" || before == ",") && (next == "," || next == "}")) {
 			keys = append(keys, token)
 		}
@@ -260,7 +262,8 @@ func TestRecordingsAreCalledAlikeEverywhere(t *testing.T) {
 	for _, cmd := range newRoot(&terminal.Terminal{}).Commands() {
 		texts[cmd.CommandPath()+" --help"] = cmd.Example
 	}
-	read, found := regexp.MustCompile(`airtide (?:info|plot|export|record -o) ([\w./-]+\.\w+)`), 0
+	read := regexp.MustCompile(`airtide (?:info|plot|export|record -o) ([\w./-]+\.\w+)`)
+	found := 0
 	for place, text := range texts {
 		for _, line := range read.FindAllStringSubmatch(text, -1) {
 			found++

@@ -45,7 +45,8 @@ const control = "\x1b]0;owned\a\x1b[2J\r\x00\u009b31m\u202e"
 // forged is a block with valid checksums, as docs/reference/recording.md describes it.
 func forged(kind byte, count uint32, claimed int, payload []byte) []byte {
 	b := append(make([]byte, 64), payload...)
-	le, table := binary.LittleEndian, crc32.MakeTable(crc32.Castagnoli)
+	le := binary.LittleEndian
+	table := crc32.MakeTable(crc32.Castagnoli)
 	copy(b, "\x89ATR\r\n\x1a\n")
 	b[8] = kind
 	b[9] = 1

@@ -367,7 +367,8 @@ func mutated(rng *rand.Rand, data []byte) []byte {
 
 // sealed gives the blocks of a recording valid checksums.
 func sealed(data []byte) []byte {
-	le, table := binary.LittleEndian, crc32.MakeTable(crc32.Castagnoli)
+	le := binary.LittleEndian
+	table := crc32.MakeTable(crc32.Castagnoli)
 	for at := 0; ; at++ {
 		next := bytes.Index(data[at:], []byte("\x89ATR"))
 		at += next

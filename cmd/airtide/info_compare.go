@@ -32,7 +32,8 @@ type comparedRecording struct {
 func printComparison(
 	t *terminal.Terminal, files []string, info [2]*summedUp, order *summary.Order, asJSON bool,
 ) error {
-	a, b := info[0], info[1]
+	a := info[0]
+	b := info[1]
 	c := summary.Compare(a.list(order), b.list(order))
 	changes := summary.ChangesOf(&a.Totals, &b.Totals)
 	if asJSON {

@@ -181,8 +181,10 @@ func TestTerminalsOfALabShare(t *testing.T) {
 			all = append(all, one)
 		}
 	}
-	told, given := lines("told"), lines("given")
-	first, last := told[0].Own, told[len(told)-1].Own
+	told := lines("told")
+	given := lines("given")
+	first := told[0].Own
+	last := told[len(told)-1].Own
 	if first.StandaloneSource != "phy" || last.StandaloneSource != "phy" ||
 		last.StandaloneBps < 1.5*first.StandaloneBps {
 		t.Errorf("told first %+v, last %+v", first, last)

@@ -165,7 +165,8 @@ func judgeResult(ctx context.Context, dir string) error {
 // labProgress shows a status line, or on a terminal that is not live a line for each attempt of a
 // run. Of several runs at a time, the status line shows the run that began last.
 func labProgress(t *terminal.Terminal) func(lab.Progress) {
-	printed, latest := map[string]int{}, 0
+	printed := map[string]int{}
+	latest := 0
 	return func(p lab.Progress) {
 		left := p.Left.Round(time.Second)
 		if !t.Live {

@@ -48,7 +48,8 @@ func TestDamagedRecordingIsReadAsFarAsItGoes(t *testing.T) {
 	}
 	for damaged, want := range map[string]string{cut: "cut off", bad: "damaged bytes skipped"} {
 		out := t.TempDir()
-		figure, lines := filepath.Join(out, "all.svg"), filepath.Join(out, "a.jsonl")
+		figure := filepath.Join(out, "all.svg")
+		lines := filepath.Join(out, "a.jsonl")
 		for _, args := range [][]string{
 			{"plot", damaged, "-o", filepath.Join(out, "busiest.svg")},
 			{"plot", damaged, "--grid", "-o", figure},

@@ -195,7 +195,8 @@ func monitored(t *testing.T, flags []string, enough func(netns []uint32) bool) (
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}()
-	rounds, after := 0, 0
+	rounds := 0
+	after := 0
 	for lines := json.NewDecoder(out); rounds < 100 && after < 3; {
 		var l struct {
 			Type  string

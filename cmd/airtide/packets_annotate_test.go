@@ -92,7 +92,8 @@ func TestPacketsAnnotates(t *testing.T) {
 	defer after.Close()
 	for {
 		var p, q read.Packet
-		want, got := before.Next(&p), after.Next(&q)
+		want := before.Next(&p)
+		got := after.Next(&q)
 		if want != got || p.TimeNs != q.TimeNs || string(p.Data) != string(q.Data) || p.Length != q.Length {
 			t.Fatalf("packet %d differs: %v, %v", p.Number, want, got)
 		}

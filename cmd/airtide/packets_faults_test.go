@@ -16,7 +16,8 @@ import (
 
 // TestPacketsOfIncompleteCaptures runs the verb on captures that lack a part of what happened.
 func TestPacketsOfIncompleteCaptures(t *testing.T) {
-	client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("192.0.2.9:80")
+	client := netip.MustParseAddrPort("192.0.2.1:40000")
+	server := netip.MustParseAddrPort("192.0.2.9:80")
 	up := func(flags uint8, seq, ack uint32, payload int) capture.TCP {
 		return capture.TCP{From: client, To: server, Flags: flags, Seq: seq, Ack: ack, Window: 500, Payload: payload}
 	}

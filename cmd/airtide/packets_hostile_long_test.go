@@ -33,13 +33,15 @@ type captureWriter struct {
 func (w *captureWriter) segment(client uint32, fromClient bool, flags byte, seq, ack uint32, payload int) {
 	const headers = 40
 	w.timeNs += 1000
-	le, be := binary.LittleEndian, binary.BigEndian
+	le := binary.LittleEndian
+	be := binary.BigEndian
 	b := le.AppendUint32(w.AvailableBuffer(), uint32(w.timeNs/1e9))
 	b = le.AppendUint32(b, uint32(w.timeNs%1e9/1000))
 	b = le.AppendUint32(le.AppendUint32(b, headers), uint32(headers+payload))
 	b = be.AppendUint32(append(b, 0x45, 0), uint32(headers+payload)<<16)
 	b = append(b, 0, 0, 64, 6, 0, 0)
-	ends, ports := [2]uint32{10<<24 | client, 192<<24 | 2<<8 | 1}, [2]uint32{4000, 80}
+	ends := [2]uint32{10<<24 | client, 192<<24 | 2<<8 | 1}
+	ports := [2]uint32{4000, 80}
 	if !fromClient {
 		ends[0], ends[1], ports[0], ports[1] = ends[1], ends[0], ports[1], ports[0]
 	}

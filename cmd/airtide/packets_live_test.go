@@ -143,7 +143,8 @@ func countedByTshark(t *testing.T, path string) (all ends) {
 func transferBytes(t *testing.T, n *testnet.Network, bytes int64, down bool) {
 	t.Helper()
 	client, server := n.Connect(testnet.Dial{CongestionControl: "cubic"})
-	from, to := client, server
+	from := client
+	to := server
 	if down {
 		from = server
 		to = client
@@ -189,8 +190,10 @@ func TestCountsOfRealTransfersEqualThoseOfTshark(t *testing.T) {
 		end()
 	}
 	for host, path := range paths {
-		ours, theirs := countedByAirtide(t, path), countedByTshark(t, path)
-		repeated, duplicate := uint64(0), uint64(0)
+		ours := countedByAirtide(t, path)
+		theirs := countedByTshark(t, path)
+		repeated := uint64(0)
+		duplicate := uint64(0)
 		for name, c := range theirs {
 			repeated += c.Repeated
 			duplicate += c.DupAcks
@@ -285,7 +288,8 @@ func TestOffsetsOfCapturesAtBothEnds(t *testing.T) {
 		end()
 	}
 	for name := range hosts {
-		least, exact := time.Duration(0), 0
+		least := time.Duration(0)
+		exact := 0
 		if name == "server" {
 			least = way
 		}

@@ -136,7 +136,8 @@ func TestACaptureOnAnAccessPointSeparatesRadioAndLine(t *testing.T) {
 				if one.Bytes() < 4<<20 {
 					continue
 				}
-				waits, other := one.ClientSideUs, one.ServerSideUs
+				waits := one.ClientSideUs
+				other := one.ServerSideUs
 				if !c.radio {
 					waits, other = other, waits
 				}

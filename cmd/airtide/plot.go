@@ -57,7 +57,8 @@ Figures:
 				return err
 			}
 			if o.To != 0 && o.To <= o.From {
-				from, to := units.Duration(o.From), units.Duration(o.To)
+				from := units.Duration(o.From)
+				to := units.Duration(o.To)
 				return usageError{fmt.Errorf("--to %s: want a time after --from %s", to, from)}
 			}
 			if err := out.check(); err != nil {

@@ -175,7 +175,8 @@ func TestTwoAgentsByAHub(t *testing.T) {
 	killed, _ := startShare(t, n.Server, "run", "--key", key, "--peer", peer, "--max-rate", "50Mbit")
 	testnet.Eventually(t, 2*time.Minute, "both agents to hear the other", func() bool {
 		all := statuses(t, n)
-		client, server := all[n.Client.NetNS], all[n.Server.NetNS]
+		client := all[n.Client.NetNS]
+		server := all[n.Server.NetNS]
 		return len(client.Peers) == 1 && len(server.Peers) == 1 && client.Peers[0].Address == n.Server.V4.String() &&
 			server.Peers[0].Address == n.Client.V4.String() && client.Bounded
 	})

@@ -200,7 +200,8 @@ func (v *volume) Flow(f *tcp.Flow) error {
 
 func (v *volume) Samples(b *tcp.Batch) error {
 	for i, id := range b.Flow {
-		acked, received := max(0, b.Cols[tcp.AckedBytes][i]), max(0, b.Cols[tcp.ReceivedBytes][i])
+		acked := max(0, b.Cols[tcp.AckedBytes][i])
+		received := max(0, b.Cols[tcp.ReceivedBytes][i])
 		before, known := v.before[id]
 		if !known && v.old[id] {
 			before = [2]int64{acked, received}

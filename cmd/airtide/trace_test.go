@@ -133,7 +133,8 @@ func TestAnInterruptEndsWhoReadsARecording(t *testing.T) {
 		{"export", kernelRecording, "-o", filepath.Join(dir, "a"), "--to", "jsonl"},
 		{"fairness", kernelRecording},
 	} {
-		root, out := newRoot(&terminal.Terminal{}), &bytes.Buffer{}
+		root := newRoot(&terminal.Terminal{})
+		out := &bytes.Buffer{}
 		root.SetArgs(args)
 		root.SetOut(out)
 		if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), "interrupted") ||
@@ -184,7 +185,8 @@ func (e *each) Radio(*tcp.Radio) error { e.do(); return nil }
 
 func TestReadingThatTakesLongSaysHowFarItIs(t *testing.T) {
 	term := pty.Open(t, 80, 24)
-	live, shown := terminal.New(os.Stdout, term.Slave, func(string) string { return "" }), term.Shown
+	live := terminal.New(os.Stdout, term.Slave, func(string) string { return "" })
+	shown := term.Shown
 	r, err := openTrace(t.Context(), live, kernelRecording)
 	if err != nil {
 		t.Fatal(err)
@@ -290,7 +292,8 @@ func TestARecordingOfALaterVersionIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	marker, later := file[:8], file[9]+1 // every block begins with the marker, its kind and the major version
+	marker := file[:8]
+	later := file[9] + 1 // every block begins with the marker, its kind and the major version
 	for at := 0; ; {
 		file[at+9] = later
 		next := bytes.Index(file[at+8:], marker)

@@ -80,7 +80,8 @@ func fillField(f tcp.Field, column int) func([]parquet.Value, *tcp.Batch, int) {
 	null := parquet.NullValue().Level(0, 0, column)
 	narrow := isNarrow(f)
 	fill := func(values []parquet.Value, fields []int64) {
-		last, lastValue := int64(tcp.Absent), null
+		last := int64(tcp.Absent)
+		lastValue := null
 		for i, v := range fields {
 			if v != last {
 				switch {

@@ -41,7 +41,8 @@ type eventRow struct {
 const infiniteSsthresh = 0x7fffffff
 
 func newEventRow(e *tcp.Event, meta *Meta) *eventRow {
-	flow, cpu := uint32(e.Flow), int32(e.CPU)
+	flow := uint32(e.Flow)
+	cpu := int32(e.CPU)
 	r := &eventRow{
 		Type: "event", Flow: &flow, TimeNs: e.TimeNs, Time: wallTime(meta, e.TimeNs), Kind: e.Kind.String(),
 		Code: int32(e.Code), Text: text(e.Text), CPU: &cpu, FromSample: &e.FromSample,

@@ -54,7 +54,8 @@ func polling(t *testing.T, poll time.Duration, density filter.Density) (path str
 	}
 	t.Cleanup(func() { c.Close() })
 	path = filepath.Join(t.TempDir(), "a.atr")
-	begun, ended := make(chan bool), make(chan error, 1)
+	begun := make(chan bool)
+	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		_, err := Run(ctx, Options{

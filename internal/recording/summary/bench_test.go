@@ -74,7 +74,8 @@ func TestFieldsAreAllThatIsRead(t *testing.T) {
 	for _, f := range Fields() {
 		copy(stripped.Cols[f], batch.Cols[f])
 	}
-	full, projected := New(Options{}), New(Options{})
+	full := New(Options{})
+	projected := New(Options{})
 	if err := full.Samples(batch); err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,8 @@ func TestFlowsOfEqualRolesAreCompared(t *testing.T) {
 }
 
 func TestAFlowWithoutPartnerStandsAlone(t *testing.T) {
-	a, b := session(t, 40000, "cubic", true, 1000), session(t, 40000, "cubic", true, 1000, 3000)
+	a := session(t, 40000, "cubic", true, 1000)
+	b := session(t, 40000, "cubic", true, 1000, 3000)
 	c := Compare(a.list(), b.list())
 	pairs := slices.Collect(c.Pairs())
 	last := pairs[len(pairs)-1]
@@ -87,7 +88,8 @@ func TestAFlowWithoutPartnerStandsAlone(t *testing.T) {
 }
 
 func TestRolesMatchWithoutPeerOrProcess(t *testing.T) {
-	a, b := session(t, 40000, "cubic", true, 1000), session(t, 40000, "cubic", true, 1000)
+	a := session(t, 40000, "cubic", true, 1000)
+	b := session(t, 40000, "cubic", true, 1000)
 	for i := range b.Flows {
 		b.Flows[i].Remote = netip.MustParseAddrPort("192.0.2.9:5201")
 		b.Flows[i].Comm = "other"

@@ -20,7 +20,8 @@ func (c ChangeText) String() string {
 
 // Text lists all changes.
 func (c *Changes) Text() []ChangeText {
-	bytes, ms := metric, func(us float64) string { return milliseconds(int64(us)) }
+	bytes := metric
+	ms := func(us float64) string { return milliseconds(int64(us)) }
 	return []ChangeText{
 		c.DurationS.text("time", durationText),
 		c.AckedBytes.text("acked bytes", bytes),
@@ -71,7 +72,8 @@ type PairText struct {
 
 // Text describes a pair.
 func (p *Pair) Text() PairText {
-	c, flow := p.Changes, p.A
+	c := p.Changes
+	flow := p.A
 	if flow == nil {
 		flow = p.B
 	}

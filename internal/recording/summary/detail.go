@@ -102,7 +102,8 @@ func (r *Report) choice() string {
 	if len(r.Flows) == 0 {
 		return "the recording has none"
 	}
-	low, high := r.Flows[0].ID, r.Flows[0].ID
+	low := r.Flows[0].ID
+	high := r.Flows[0].ID
 	for i := range r.Flows {
 		low = min(low, r.Flows[i].ID)
 		high = max(high, r.Flows[i].ID)

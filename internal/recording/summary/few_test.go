@@ -37,7 +37,8 @@ func fill(t *testing.T, s *Summary, flows int) {
 
 // A flow reports the same whether its samples were kept as they are or in sketches.
 func TestFewSamplesReportTheSameAsSketches(t *testing.T) {
-	few, many := New(Options{}), New(Options{})
+	few := New(Options{})
+	many := New(Options{})
 	fill(t, few, 100)
 	fill(t, many, 100)
 	for _, f := range many.order {
@@ -46,7 +47,8 @@ func TestFewSamplesReportTheSameAsSketches(t *testing.T) {
 			f.few.each(f.firstSampleNs, f.many.add)
 		}
 	}
-	a, b := few.Report(), many.Report()
+	a := few.Report()
+	b := many.Report()
 	if !reflect.DeepEqual(a, b) {
 		t.Errorf("%+v\n%+v", a.Totals, b.Totals)
 	}

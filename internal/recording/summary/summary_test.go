@@ -482,7 +482,8 @@ func TestLossIsTheLastAccount(t *testing.T) {
 
 // A report in between changes nothing.
 func TestReportIsRepeatable(t *testing.T) {
-	s, quiet := newScene(t, Options{}), newScene(t, Options{})
+	s := newScene(t, Options{})
+	quiet := newScene(t, Options{})
 	for _, scene := range []*scene{s, quiet} {
 		scene.open(1, nil)
 		for i := int64(1); i < 200; i++ {
@@ -492,7 +493,8 @@ func TestReportIsRepeatable(t *testing.T) {
 			}
 		}
 	}
-	a, b := s.only(), quiet.only()
+	a := s.only()
+	b := quiet.only()
 	if *a.AckedPeakBps != *b.AckedPeakBps || *a.Rtt != *b.Rtt {
 		t.Errorf("with reports in between: peak %g, rtt %+v; without: %g, %+v", *a.AckedPeakBps, *a.Rtt,
 			*b.AckedPeakBps, *b.Rtt)

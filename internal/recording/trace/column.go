@@ -74,7 +74,8 @@ func (e *columnEncoder) constant(id int, value int64) {
 // varying adds a column whose values may differ. If order is not nil, row i is v[order[i]].
 func (e *columnEncoder) varying(id int, v []int64, order []uint16, ref reference) {
 	first := e.pack(v, order)
-	flags, bodyStart := byte(flagPacked), len(e.body)
+	flags := byte(flagPacked)
+	bodyStart := len(e.body)
 	if len(v) < inlineRows {
 		flags |= flagInline
 	} else {
@@ -124,7 +125,8 @@ func gather(to, from []int64, order []uint16) []int64 {
 // returns the value that the first residual is against.
 func (e *columnEncoder) pack(v []int64, order []uint16) (first int64) {
 	e.packed = slices.Grow(e.packed[:0], maxGroups(len(v)))
-	out, at := e.packed[:cap(e.packed)], 0
+	out := e.packed[:cap(e.packed)]
+	at := 0
 	first = v[0]
 	if order != nil {
 		first = v[order[0]]
@@ -134,7 +136,8 @@ func (e *columnEncoder) pack(v []int64, order []uint16) (first int64) {
 		first = 0
 		presence.mixed = true
 	}
-	last, steady := first, true
+	last := first
+	steady := true
 	var residuals [groupRows]uint64
 	for start := 0; start < len(v); start += groupRows {
 		end := min(start+groupRows, len(v))
@@ -150,7 +153,8 @@ func (e *columnEncoder) pack(v []int64, order []uint16) (first int64) {
 			continue
 		}
 		var seen uint64
-		before, mixed := last, presence.absent
+		before := last
+		mixed := presence.absent
 		if !mixed {
 			seen, last = differences(&residuals, v, order, start, end, before)
 			// A step to tcp.Absent is huge, so only groups with huge steps are searched for it. A

@@ -126,7 +126,8 @@ func (d *columnDecoder) unpack(c *codedColumn, out []int64) error {
 // unpackGroups decodes groups that decodePadding bytes follow.
 func unpackGroups(first int64, groups []byte, out []int64) error {
 	var residuals [groupRows]uint64
-	last, end := first, len(groups)-decodePadding
+	last := first
+	end := len(groups) - decodePadding
 	at := 0
 	for len(out) > 0 {
 		if at >= end {

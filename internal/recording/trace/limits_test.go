@@ -111,7 +111,8 @@ func TestSizeOfTheFileLimitsWhatAScanDelivers(t *testing.T) {
 			must(t, err)
 			var got counted
 			must(t, r.Scan(context.Background(), ScanOptions{}, &got))
-			flows, most := freeFlows+size/bytesPerFlow, freeRows+rowsPerByte*size
+			flows := freeFlows + size/bytesPerFlow
+			most := freeRows + rowsPerByte*size
 			if got.flows > repeatedFlows*flows || got.rows+got.events > most {
 				t.Errorf("%d flows, %d samples, %d events of %d bytes", got.flows, got.rows, got.events, size)
 			}

@@ -115,7 +115,8 @@ func readByOther(t *testing.T, path string) (r otherReading) {
 // The description of the format is enough to write another reader.
 func TestAnotherReaderReadsTheSame(t *testing.T) {
 	t.Parallel()
-	got, want := readByOther(t, kernelRecording), sumsUp(t, kernelRecording)
+	got := readByOther(t, kernelRecording)
+	want := sumsUp(t, kernelRecording)
 	if got.Samples != want.Samples || got.End["samples"] != float64(want.Samples) ||
 		got.End["events"] != float64(len(want.Events)) {
 		t.Errorf("%d samples, and the end block says %v; want %d and %d events", got.Samples, got.End, want.Samples,

@@ -43,7 +43,8 @@ func scan(t testing.TB, path string, o ScanOptions) (*kept, Damage) {
 func randomColumn(rng *rand.Rand, v []int64) {
 	extremes := []int64{0, 1, -1, math.MaxInt64, math.MinInt64 + 1, tcp.Absent, 1 << 62, -1 << 62, 1<<61 - 1, 1 << 56}
 	value := extremes[rng.IntN(len(extremes))]
-	way, bits := rng.IntN(8), rng.IntN(64)
+	way := rng.IntN(8)
+	bits := rng.IntN(64)
 	for i := range v {
 		switch way {
 		case 0: // constant

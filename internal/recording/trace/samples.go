@@ -94,7 +94,8 @@ func (e *samplesEncoder) column(id int, v []int64) {
 
 // following adds a column as its difference to the column that it follows, if that is shorter.
 func (e *samplesEncoder) following(f int, v, ahead []int64) {
-	id, ref := columnField+f, references[f]
+	id := columnField + f
+	ref := references[f]
 	if allEqual(v) {
 		e.constant(id, v[0])
 		return
@@ -144,7 +145,8 @@ func worthReference(v, ahead []int64, lag int) bool {
 	if slices.Contains(v, tcp.Absent) || slices.Contains(ahead, tcp.Absent) {
 		return false
 	}
-	own, difference := 0, 0
+	own := 0
+	difference := 0
 	for i := lag + 1; i < len(v); i += stride {
 		d := v[i] - v[i-1]
 		own += bits.Len64(zigzag(d))

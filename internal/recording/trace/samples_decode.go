@@ -104,7 +104,8 @@ func (d *samplesDecoder) decode(payload []byte, n int) (*tcp.Batch, error) {
 	if n < 1 || n > maxRows || len(payload) < 4 {
 		return nil, errSamples
 	}
-	headLen, payload := binary.LittleEndian.Uint32(payload), payload[4:]
+	headLen := binary.LittleEndian.Uint32(payload)
+	payload = payload[4:]
 	if uint64(headLen) > uint64(len(payload)) {
 		return nil, errSamples
 	}
@@ -176,7 +177,8 @@ func (d *samplesDecoder) selectRows() {
 func (d *samplesDecoder) field(f, n int) error {
 	b := &d.batch
 	selected := len(b.TimeNs)
-	id, own := d.fieldID[f], &d.own[f]
+	id := d.fieldID[f]
+	own := &d.own[f]
 	if id < 0 || !d.want[f] || selected == 0 {
 		b.Cols[f] = d.absent[:selected]
 		return nil

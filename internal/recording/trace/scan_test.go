@@ -86,7 +86,8 @@ func TestScanOfSomeFlowsAndTimes(t *testing.T) {
 		events = append(events, tcp.Event{TimeNs: b.TimeNs[i], Flow: b.Flow[i], Kind: tcp.EventSack})
 	}
 	path, all := recorded(t, b, events)
-	middle, later := b.TimeNs[b.Len()/3], b.TimeNs[b.Len()/2]
+	middle := b.TimeNs[b.Len()/3]
+	later := b.TimeNs[b.Len()/2]
 	for name, o := range map[string]ScanOptions{
 		"one flow":        {Flows: []tcp.FlowID{2}},
 		"two flows":       {Flows: []tcp.FlowID{1, 5}},

@@ -206,7 +206,8 @@ func (k *kept) byFlow() []tcp.Sample {
 // sameRows compares samples of each flow, in order, and names the first that differs.
 func sameRows(t *testing.T, got, want *kept) {
 	t.Helper()
-	g, w := got.byFlow(), want.byFlow()
+	g := got.byFlow()
+	w := want.byFlow()
 	if len(g) != len(w) {
 		t.Fatalf("%d samples, want %d", len(g), len(w))
 	}

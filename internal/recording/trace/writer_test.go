@@ -204,7 +204,8 @@ func TestUnchangedLossIsWrittenOnce(t *testing.T) {
 
 func TestWritingAllocatesNothingOnceWarm(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "x.atr"))
-	batch, few := transfers(MaxBlockRows, 3, 1), transfers(50, 3, 2)
+	batch := transfers(MaxBlockRows, 3, 1)
+	few := transfers(50, 3, 2)
 	event := tcp.Event{TimeNs: few.TimeNs[0], Flow: 1, Kind: tcp.EventTimeout}
 	record := func() {
 		must(t, w.Samples(batch))
