@@ -45,7 +45,8 @@ func TestANewAddressStartsANewSession(t *testing.T) {
 	other := netip.MustParseAddr("10.77.0.9")
 	ip(t, n.Client, "addr", "del", n.Client.V4.String()+"/24", "dev", "eth0")
 	ip(t, n.Client, "addr", "replace", other.String()+"/24", "dev", "eth0")
-	began, waits := time.Now(), waited(t)
+	began := time.Now()
+	waits := waited(t)
 	inTime(t, began, "no bounds", func() bool { return !a.now().Bounded && len(a.now().Windows) == 0 })
 	n.Client.V4 = other
 	after, server := n.Connect(testnet.Dial{CongestionControl: "reno"})

@@ -20,7 +20,8 @@ import (
 // reports. This does not affect the two terminals.
 func TestTwoCellsOnOneMedium(t *testing.T) {
 	n, _, _ := narrow(t)
-	key, other := cellkey.New(), cellkey.New()
+	key := cellkey.New()
+	other := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate})
 	b := run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: lowRate})
 	testnet.Eventually(t, longEnough, "a bound", func() bool {

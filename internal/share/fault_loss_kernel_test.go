@@ -139,7 +139,8 @@ func TestAgentsShareDespiteLoss(t *testing.T) {
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate, Link: by})
 	b := run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: lowRate, Link: by})
 	testnet.Eventually(t, longEnough, "a bound", func() bool { return bound(a.now()) && len(b.now().Peers) == 1 })
-	held, met := 0, 0
+	held := 0
+	met := 0
 	ticks := time.NewTicker(50 * time.Millisecond)
 	defer ticks.Stop()
 	for range looks {

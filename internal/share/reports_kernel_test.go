@@ -23,17 +23,20 @@ func TestSentReportsTakeOnePercentOfTheAirtime(t *testing.T) {
 			heard := overhear(t, n.Client)
 			key := cellkey.New()
 			c := Config{Key: key, Policy: control.Observe, MaxBps: alone, MulticastBps: multicast}
-			a, b := runAsTold(t, n.Client, c), runAsTold(t, n.Server, c)
+			a := runAsTold(t, n.Client, c)
+			b := runAsTold(t, n.Server, c)
 			waitForEachOther(t, a, b)
 			awaitOneFamily(t, heard)
 			began := time.Now()
 			testnet.Idle(t, 8*time.Second, "reports are counted over it")
-			all, took := heard.take(), time.Since(began)
+			all := heard.take()
+			took := time.Since(began)
 			way := message.Link{MulticastKbps: 1000, DataKbps: alone / 1000}
 			if multicast > 0 {
 				way.MulticastKbps = message.Rate(multicast / 1000)
 			}
-			airtime, longest := time.Duration(0), time.Duration(0)
+			airtime := time.Duration(0)
+			longest := time.Duration(0)
 			for _, d := range all {
 				if !d.to.IsMulticast() {
 					t.Fatalf("a datagram to %s", d.to)

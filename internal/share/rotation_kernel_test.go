@@ -15,7 +15,8 @@ import (
 // lifted.
 func TestARotationLiftsNoBound(t *testing.T) {
 	n, client, _ := narrow(t)
-	old, fresh := cellkey.New(), cellkey.New()
+	old := cellkey.New()
+	fresh := cellkey.New()
 	type keys = atomic.Pointer[cellkey.Pair]
 	var of [2]keys
 	begin := func(i int, h *testnet.Host, policy control.Policy) *running {
@@ -24,7 +25,8 @@ func TestARotationLiftsNoBound(t *testing.T) {
 			Key: old, Keys: func() cellkey.Pair { return *of[i].Load() }, Policy: policy, MaxBps: lowRate,
 		})
 	}
-	a, b := begin(0, n.Client, control.Shares), begin(1, n.Server, control.Observe)
+	a := begin(0, n.Client, control.Shares)
+	b := begin(1, n.Server, control.Observe)
 	testnet.Eventually(t, longEnough, "a bound", func() bool { return bound(a.now()) })
 	from := a.lifts()
 	acked := testnet.Info(t, client).Bytes_acked

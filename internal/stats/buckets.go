@@ -2,8 +2,8 @@ package stats
 
 import "math/bits"
 
-// Buckets numbers buckets of logarithmic width for values of at least 0. Each octave has 2^b buckets,
-// where b is the constant's value. Values below 2^(b+1) have a bucket each.
+// Buckets numbers buckets of logarithmic width for values of at least 0. Each octave has 2^b
+// buckets, where b is the constant's value. Values below 2^(b+1) have a bucket each.
 //
 // Buckets for values below 2^n number (n-b+1)<<b. Limit an index to the last of them for greater
 // values.

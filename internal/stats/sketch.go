@@ -20,9 +20,9 @@ var sketchBins = func() *mapping.CubicallyInterpolatedMapping {
 	return m
 }()
 
-// Sketch collects values of at least 0. Its extremes are exact. Its quantiles are within SketchAccuracy
-// of the value of the nearest rank. Its memory grows with the number of different values, not with
-// their range.
+// Sketch collects values of at least 0. Its extremes are exact. Its quantiles are within
+// SketchAccuracy of the value of the nearest rank. Its memory grows with the number of different
+// values, not with their range.
 type Sketch struct {
 	min, max int64
 	// run counts repetitions of the latest value, which are stored together.

@@ -20,7 +20,8 @@ func run(args []string) error {
 	if len(args) != 3 {
 		return errors.New("usage: generate man|sbom|licences BINARY OUTPUT")
 	}
-	kind, binary := args[0], args[1]
+	kind := args[0]
+	binary := args[1]
 	output := args[2]
 	switch kind {
 	case "man":

@@ -168,7 +168,8 @@ func writeManPages(binary, folder string) error {
 		}
 		h := parseHelp(text)
 		h.keepExamples(parseHelp(wide))
-		name, page := strings.Join(words, "-")+".1", h.page(strings.Join(words, " "), short, version)
+		name := strings.Join(words, "-") + ".1"
+		page := h.page(strings.Join(words, " "), short, version)
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(page), 0o644); err != nil {
 			return err
 		}

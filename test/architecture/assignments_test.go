@@ -13,13 +13,10 @@ import (
 )
 
 // parallel reports whether a statement assigns several values that it could assign one per line.
-// Calls, swaps and definitions of two names are exempt.
+// Calls and swaps are exempt.
 func parallel(a *ast.AssignStmt, text func(ast.Node) string) bool {
 	if len(a.Lhs) < 2 || len(a.Lhs) != len(a.Rhs) {
 		return false
-	}
-	if a.Tok == token.DEFINE {
-		return len(a.Lhs) > 2
 	}
 	values := map[string]bool{}
 	for _, r := range a.Rhs {
@@ -55,18 +52,21 @@ func compressions(path string, source []byte) (found []string, err error) {
 	report := func(n ast.Node, what string) {
 		found = append(found, fmt.Sprintf("%s: %s: %s", files.Position(n.Pos()), what, text(n)))
 	}
-	loop := map[ast.Stmt]bool{} // a loop's header cannot be split
+	header := map[ast.Stmt]bool{} // a header cannot be split
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ForStmt:
-			loop[n.Init] = true
-			loop[n.Post] = true
+			header[n.Init] = true
+			header[n.Post] = true
+		case *ast.SwitchStmt:
+			header[n.Init] = true
 		case *ast.IfStmt:
+			header[n.Init] = true
 			if changesState(n.Init) {
 				report(n.Init, "the header of an if changes state")
 			}
 		case *ast.AssignStmt:
-			if !loop[n] && parallel(n, text) {
+			if !header[n] && parallel(n, text) {
 				report(n, "several assignments in one line")
 			}
 		}
@@ -114,7 +114,8 @@ func TestCompressionsAreFound(t *testing.T) {
 		`if a = f(); a > 1 {}`:              true,
 		`if a, err = f(); err != nil {}`:    true,
 		`if f(); a > 1 {}`:                  true,
-		`a, b := 1, 2`:                      false,
+		`a, b := 1, 2`:                      true,
+		`if a, b := 1, 2; a > b {}`:         false,
 		`a, b = b, a`:                       false,
 		`a, b = f()`:                        false,
 		`if a := f(); a > 1 {}`:             false,

@@ -178,7 +178,8 @@ func (w *Walk) changePeers() {
 
 // report gives a peer a new report.
 func (w *Walk) report(p *message.Peer) {
-	r, m := w.random, &p.Report
+	r := w.random
+	m := &p.Report
 	p.HeardNs = int64(w.Now) - int64(r.IntN(20))*1e6
 	m.UploadKbps = message.Rate(w.wander(float64(m.UploadKbps), 100, 500_000))
 	m.DownloadKbps = message.Rate(w.wander(float64(m.DownloadKbps), 100, 500_000))

@@ -50,7 +50,8 @@ func TestCubicGrowsBackAfterALoss(t *testing.T) {
 func TestHyStartEndsSlowStart(t *testing.T) {
 	for _, more := range []time.Duration{0, 5 * time.Millisecond} {
 		c := newCubic()
-		rtt, sent := 20*time.Millisecond, 10
+		rtt := 20 * time.Millisecond
+		sent := 10
 		for acked := 1; acked <= 1000; acked++ {
 			sent = acked + int(c.cwnd)
 			c.acknowledged(time.Duration(acked)*time.Millisecond, 1, acked, sent, rtt, true)

@@ -306,7 +306,8 @@ func (e *Emulated) deliver(p *queue.Packet, atNs int64) {
 	at := time.Duration(atNs)
 	if heard := e.reports[p]; heard != nil {
 		delete(e.reports, p)
-		length, station := p.Length, p.Station
+		length := p.Length
+		station := p.Station
 		e.free = append(e.free, p)
 		if station == e.group() {
 			heard(at)

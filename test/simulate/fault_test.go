@@ -16,7 +16,8 @@ import (
 func TestLossDuplicatesAndReorderingAreBorne(t *testing.T) {
 	least := []float64{0.95, 0.9}
 	for i, n := range []int{2, 16} {
-		near, looks := 0.0, 0
+		near := 0.0
+		looks := 0
 		for seed := range uint64(8) {
 			c := queues(t, n, func(c *Config) {
 				c.Seed = seed + 1
@@ -149,7 +150,8 @@ func TestAMemberThatFloodsCountsOnce(t *testing.T) {
 	const honest = 4
 	c := queues(t, honest, nil)
 	c.Until(5 * time.Second)
-	key, at := c.Key(), netip.MustParseAddrPort("10.9.9.9:0")
+	key := c.Key()
+	at := netip.MustParseAddrPort("10.9.9.9:0")
 	random := rand.NewPCG(7, 7)
 	type member struct {
 		receiver *message.Receiver

@@ -67,7 +67,8 @@ func (c *Cell) State() (State, error) {
 	s.Jain = fairness.NormalisedJain(greedy, alone)
 	s.Uneven = fairness.Distance(1, greedy, equalAirtime(greedy, alone), nil)
 	reference := control.NewShareController(control.Options{})
-	within, known := 0, 0
+	within := 0
+	known := 0
 	for i, t := range here {
 		d, err := reference.Step(c.now, i, all)
 		if err != nil {

@@ -111,7 +111,8 @@ func (q *Queues) Advance(now time.Duration) {
 func (q *Queues) solve() {
 	q.cycle(0)
 	if q.Wire > 0 && q.total() > q.Wire {
-		low, high := 0.0, 60.0
+		low := 0.0
+		high := 60.0
 		for range 40 {
 			mid := (low + high) / 2
 			q.cycle(mid)
@@ -134,7 +135,8 @@ func (q *Queues) total() (sum float64) {
 // cycle sets the targets for a delay of the wire, in seconds. The turns' cost grows less than the
 // cycle, so that there is one cycle in which they fit exactly.
 func (q *Queues) cycle(wire float64) {
-	low, high := 0.0, 0.0
+	low := 0.0
+	high := 0.0
 	for i := range q.stations {
 		s := &q.stations[i]
 		high += accessOverhead.Seconds() + float64(s.Aggregate*packetBits)/s.PHY

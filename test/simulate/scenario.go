@@ -225,7 +225,8 @@ func (c *Cell) Measure(length time.Duration) (Result, error) {
 	for i, t := range c.terminals {
 		r.Airtimes = append(r.Airtimes, state.Rates[i]/t.standalone())
 		if air != nil {
-			rtts, p95 := air.TakeRTTs(i), int64(0)
+			rtts := air.TakeRTTs(i)
+			p95 := int64(0)
 			if quantiles := rtts.Quantiles(0.95); quantiles != nil {
 				p95 = quantiles[0]
 			}

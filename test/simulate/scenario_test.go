@@ -13,7 +13,8 @@ import (
 
 func rate(t testing.TB, mbps float64) medium.PHY {
 	t.Helper()
-	width, streams := 80, 2
+	width := 80
+	streams := 2
 	switch mbps {
 	case 433.3:
 		streams = 1

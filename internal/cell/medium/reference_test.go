@@ -226,7 +226,8 @@ func TestUDPSaturationAgreesWithNS3(t *testing.T) {
 			o := r.run(t)
 			deviation := o.goodput/r.Goodput - 1
 			allowed := r.allowed()
-			frames, ours := r.FramesSta, o.frames
+			frames := r.FramesSta
+			ours := o.frames
 			if r.Direction == "down" {
 				frames = r.FramesAP
 			}

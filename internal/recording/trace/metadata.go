@@ -141,8 +141,8 @@ func describe(m Metadata) description {
 	return d
 }
 
-// names lists the names of numbers, beginning with 0. A number without a name prints as something that
-// ends in itself.
+// names lists the names of numbers, beginning with 0. A number without a name prints as something
+// that ends in itself.
 func names(name func(uint8) string) (all []string) {
 	for i := range uint8(255) {
 		if n := name(i); strings.HasSuffix(n, fmt.Sprintf("_%d", i)) {

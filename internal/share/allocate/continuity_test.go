@@ -20,7 +20,8 @@ func TestSmallChangesHaveSmallEffects(t *testing.T) {
 			other.terminals[i] = Terminal{Max: about(was.Max), Weight: about(weightOf(was)), Demand: about(was.Demand)}
 		}
 		moved := solve(t, other.alpha, other.limits, other.terminals)
-		value, new := 0.0, 0.0
+		value := 0.0
+		new := 0.0
 		for i, x := range r.Shares {
 			value += weightOf(p.terminals[i]) * x
 			new += weightOf(p.terminals[i]) * moved.Shares[i]
@@ -63,7 +64,8 @@ func TestAlphaLeadsFromTotalToFairness(t *testing.T) {
 	least := func(x []float64) float64 { return slices.Min(x) }
 	for _, wire := range []float64{Unlimited, 200, 100} {
 		limits := Limits{Wire: wire}
-		first, last := solve(t, TotalFirst, limits, designed()), solve(t, FairnessFirst, limits, designed())
+		first := solve(t, TotalFirst, limits, designed())
+		last := solve(t, FairnessFirst, limits, designed())
 		before := first
 		for _, alpha := range []float64{0.001, 0.01, 0.1, 0.5, 0.9, 1, 1.1, 2, 5, 20, 100, 1000, 1e5} {
 			r := solve(t, alpha, limits, designed())

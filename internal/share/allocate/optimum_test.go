@@ -12,8 +12,10 @@ import (
 // goldenSection finds the greatest value of a concave function between two arguments.
 func goldenSection(from, to float64, f func(float64) float64) float64 {
 	const ratio = 0.6180339887498949
-	a, b := to-ratio*(to-from), from+ratio*(to-from)
-	fa, fb := f(a), f(b)
+	a := to - ratio*(to-from)
+	b := from + ratio*(to-from)
+	fa := f(a)
+	fb := f(b)
 	for range 60 {
 		if fa < fb {
 			from = a

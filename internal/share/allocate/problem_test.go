@@ -27,7 +27,8 @@ func drawn(seed uint64) problem {
 	demands := rng.IntN(2) == 0
 	weights := rng.IntN(2) == 0
 	alike := rng.IntN(4) == 0
-	harmonic, most := 0.0, 0.0
+	harmonic := 0.0
+	most := 0.0
 	for i := range p.terminals {
 		t := Terminal{Max: math.Pow(10, 3*rng.Float64()), Demand: Unlimited}
 		if alike {

@@ -115,14 +115,16 @@ func TestUnitsDoNotMatter(t *testing.T) {
 // A weight of two is two terminals, for proportional fairness.
 func TestWeightsCountTerminals(t *testing.T) {
 	problems(t, func(t *testing.T, _ uint64, p problem, _ Result) {
-		merged, twins := slices.Clone(p.terminals), slices.Clone(p.terminals)
+		merged := slices.Clone(p.terminals)
+		twins := slices.Clone(p.terminals)
 		half := p.terminals[0]
 		half.Demand /= 2
 		half.Weight = weightOf(half)
 		merged[0].Weight = 2 * half.Weight
 		twins[0] = half
 		twins = append(twins, half)
-		one, two := solve(t, Proportional, p.limits, merged), solve(t, Proportional, p.limits, twins)
+		one := solve(t, Proportional, p.limits, merged)
+		two := solve(t, Proportional, p.limits, twins)
 		if both := two.Shares[0] + two.Shares[len(twins)-1]; math.Abs(one.Shares[0]-both) > 1e-9*one.Total {
 			t.Errorf("with a weight of two it has %g, as two it has %g", one.Shares[0], both)
 		}

@@ -54,7 +54,8 @@ func (s *Solver) result(l Limits, met bool, price prices) Result {
 		}
 		r.Airtime, r.Total = s.used()
 	}
-	air, wire := r.Airtime >= l.Airtime*(1-tolerance), r.Total >= l.Wire*(1-tolerance)
+	air := r.Airtime >= l.Airtime*(1-tolerance)
+	wire := r.Total >= l.Wire*(1-tolerance)
 	switch {
 	case met:
 		r.Binds = Demand

@@ -113,9 +113,11 @@ func (s *Solver) balance(l Limits) prices {
 	if least <= 0 {
 		return price
 	}
-	from, to := math.Log(low), math.Log(high)
+	from := math.Log(low)
+	to := math.Log(high)
 	at := min(max(math.Log(l.Airtime/l.Wire), from+1), to-1)
-	was, slope := math.NaN(), -1.0
+	was := math.NaN()
+	slope := -1.0
 	before := 0.0
 	for range maxSteps {
 		price = s.fill(prices{1, math.Exp(at)}, l)
@@ -163,7 +165,8 @@ func (s *Solver) wireExcess(l Limits) float64 {
 // terminal. Outside of it, one price is lost in the rounding of the sum (53 bits).
 func (s *Solver) ratios() (low, high float64) {
 	const lost = 1.0 / (1 << 54)
-	least, most := math.Inf(1), 0.0
+	least := math.Inf(1)
+	most := 0.0
 	for _, v := range s.inverse {
 		least = min(least, v)
 		most = max(most, v)

@@ -23,7 +23,8 @@ const (
 // If terminals have the same value, the optimum is not unique. Then they get equal rates as far as
 // the limits allow.
 func (s *Solver) totalFirst(l Limits) prices {
-	air, wire := prices{airtime: 1}, prices{wire: 1}
+	air := prices{airtime: 1}
+	wire := prices{wire: 1}
 	price := s.greedy(air, l, together)
 	if _, total := s.used(); total <= l.Wire {
 		return price
@@ -128,7 +129,8 @@ func (s *Solver) greedy(p prices, l Limits, t ties) prices {
 	budget := p.budget(l)
 	for indices := s.order; len(indices) > 0; {
 		more, same := s.partition(indices)
-		before, with := s.demandCost(indices[:more]), 0.0
+		before := s.demandCost(indices[:more])
+		with := 0.0
 		if before <= budget {
 			with = s.demandCost(indices[more : more+same])
 		}

@@ -125,7 +125,8 @@ func sessionKeys(k cellkey.Key, session uint64) string {
 }
 
 func TestDerivedValuesAreTheKeysOwn(t *testing.T) {
-	a, b := cellkey.New(), cellkey.New()
+	a := cellkey.New()
+	b := cellkey.New()
 	if a.Tag() == b.Tag() || sessionKeys(a, 1) == sessionKeys(b, 1) || sessionKeys(a, 1) == sessionKeys(a, 2) {
 		t.Error("different keys or sessions give the same")
 	}
@@ -173,7 +174,8 @@ func TestAKeyIsItsOwnersAloneWhateverTheUmask(t *testing.T) {
 }
 
 func TestOnlyAFileOfItsOwnerIsRead(t *testing.T) {
-	k, path := cellkey.New(), filepath.Join(t.TempDir(), "cell.key")
+	k := cellkey.New()
+	path := filepath.Join(t.TempDir(), "cell.key")
 	if err := cellkey.Create(path, k); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +206,8 @@ func TestOnlyAFileOfItsOwnerIsRead(t *testing.T) {
 
 // TestACredentialOfSystemdIsRead has the mode that an ACL for the service's user shows.
 func TestACredentialOfSystemdIsRead(t *testing.T) {
-	folder, elsewhere := t.TempDir(), t.TempDir()
+	folder := t.TempDir()
+	elsewhere := t.TempDir()
 	k := cellkey.New()
 	for _, dir := range []string{folder, elsewhere} {
 		if err := cellkey.Create(filepath.Join(dir, "cell.key"), k); err != nil {
@@ -234,7 +237,8 @@ func TestACredentialOfSystemdIsRead(t *testing.T) {
 }
 
 func TestErrorsOfKeyFilesDoNotShowThem(t *testing.T) {
-	dir, k := t.TempDir(), cellkey.New()
+	dir := t.TempDir()
+	k := cellkey.New()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

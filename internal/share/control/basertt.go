@@ -84,7 +84,8 @@ func (r *rttProbe) sample(now, step, begin, mean time.Duration, flows *flow.Set)
 	}
 	for _, f := range flows.All() {
 		for _, receive := range []bool{false, true} {
-			d, p := f.Direction(receive), r.path(flow.Key{ID: f.ID, Receive: receive})
+			d := f.Direction(receive)
+			p := r.path(flow.Key{ID: f.ID, Receive: receive})
 			if d.LeastRTT > 0 && (p.probeMin == 0 || d.LeastRTT < p.probeMin) {
 				p.probeMin = d.LeastRTT
 			}

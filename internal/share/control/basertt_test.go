@@ -170,7 +170,8 @@ func TestWhatOthersFoundOfQueuesCounts(t *testing.T) {
 
 // TestOneLookWithoutQueuesIsNotBelieved: others' queues come and go.
 func TestOneLookWithoutQueuesIsNotBelieved(t *testing.T) {
-	d, p := &flow.Direction{BaseRTT: 2 * time.Millisecond}, &path{}
+	d := &flow.Direction{BaseRTT: 2 * time.Millisecond}
+	p := &path{}
 	look := func(rtt time.Duration) {
 		p.probeMeans = []time.Duration{rtt}
 		p.conclude(d, 0)

@@ -18,7 +18,8 @@ func (c *testCell) follows(t *testing.T, what string, before []float64, rates []
 		if s.away {
 			continue
 		}
-		last, overshoot := 0.0, 0.0
+		last := 0.0
+		overshoot := 0.0
 		for k := window; k <= len(rates); k++ {
 			x := mean(rates[:k], window)[i] / final[i]
 			if math.Abs(x-1) > 0.15 {

@@ -213,7 +213,8 @@ func (t *comparison) conclude(now time.Duration) (e Benefit) {
 
 // meanRTT returns the mean RTT of all terminals, weighted by rates; 0 without traffic.
 func meanRTT(all []Terminal) time.Duration {
-	total, weighted := 0.0, 0.0
+	total := 0.0
+	weighted := 0.0
 	for _, t := range all {
 		total += t.Rate
 		weighted += t.Rate * float64(t.RTT)

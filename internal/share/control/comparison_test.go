@@ -18,7 +18,7 @@ func trial(t *comparison, begin, free time.Duration, with, without CellMean) (e 
 			{Source: source(1), Rate: f.Total / 4, RTT: f.RTT}, {Source: source(2), Rate: 3 * f.Total / 4, RTT: f.RTT},
 		}
 	}
-	now, free := begin, free
+	now := begin
 	for ; now < begin+20*time.Second; now += 100 * ms {
 		t.Step(now, probe.Active{}, now-begin, at(with))
 	}
@@ -89,7 +89,8 @@ func TestATransferThatBeginsInAReleaseProbeIsNoEffectOfIt(t *testing.T) {
 	} {
 		var tr comparison
 		now := time.Hour
-		begin, end := now, now+20*time.Second
+		begin := now
+		end := now + 20*time.Second
 		for ; now < end; now += 100 * ms {
 			one := idle
 			if end-now <= c.begins {
@@ -160,7 +161,8 @@ func TestWhoHasLessThanWithoutBounds(t *testing.T) {
 	}
 	j := verdict{}
 	one := CellMean{Total: 1}
-	less, enough := Benefit{Least: 0.9, Without: one, With: one}, Benefit{Least: 1, Without: one, With: one}
+	less := Benefit{Least: 0.9, Without: one, With: one}
+	enough := Benefit{Least: 1, Without: one, With: one}
 	for i, e := range []Benefit{less, enough, less, enough} {
 		if why := j.Judge(e, true); why != "" {
 			t.Errorf("trial %d: %s, and never twice in a row", i+1, why)

@@ -146,7 +146,8 @@ func (c *Core) updateFlows(now time.Duration, in Inputs) {
 // measure updates the schedule and every estimate with the samples since the last step, in a probe
 // or without one.
 func (c *Core) measure(now time.Duration, in Inputs) {
-	before, step := c.probe.active, c.flows.Elapsed()
+	before := c.probe.active
+	step := c.flows.Elapsed()
 	c.schedule.AgreeToRelease(c.benefit.agrees(now))
 	c.schedule.Update(now, in.Peers)
 	if !c.config.Options.off(ForeignReports) {
@@ -203,7 +204,8 @@ func (c *Core) concludeRTTProbe(now time.Duration, in Inputs) {
 		c.shares.LongerPath()
 		c.decision = Decision{} // it is made anew at once, while windows may come back at once
 	}
-	foreign, missed := c.baseRTT.foreignHere(), c.baseRTT.missed()
+	foreign := c.baseRTT.foreignHere()
+	missed := c.baseRTT.missed()
 	c.baseRTT.reported.endProbe()
 	c.baseRTT.interval.setNext(now, longer || missed, foreign != foreignBefore, foreign && !missed)
 }

@@ -277,7 +277,8 @@ func TestACoordinatorCannotWithholdTheComparison(t *testing.T) {
 		},
 	} {
 		c := newLiarCell(300e6, 1, 2, 1)
-		longest, releases := time.Duration(0), 0
+		longest := time.Duration(0)
+		releases := 0
 		compared := c.now
 		var last *control.Benefit
 		for range 3 * int(within/liarStep) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A sender that waits for bursts does not fill its window. The floor's windows grow until they carry
-// its rate, and are those of the floor again once something else bounds.
+// A sender that waits for bursts does not fill its window. The floor's windows grow until they
+// carry its rate, and are those of the floor again once something else bounds.
 func TestTheFloorGrowsUntilItIsCarried(t *testing.T) {
 	const step = 100 * time.Millisecond
 	for full, want := range map[float64]float64{1: 1, 0.75: 1, 0.4: 0.8} {

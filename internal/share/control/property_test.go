@@ -49,8 +49,10 @@ func TestOutputsFollowFromInputs(t *testing.T) {
 	const seeds, steps, later = 100, 300, time.Hour
 	for seed := range uint64(seeds) {
 		walk, config := scenario.NewWalk(seed, 0)
-		core, same := control.New(config), control.New(config)
-		reversed, shifted := control.New(config), control.New(config)
+		core := control.New(config)
+		same := control.New(config)
+		reversed := control.New(config)
+		shifted := control.New(config)
 		for step := range steps {
 			in := walk.Step()
 			want := text(t, core.Step(walk.Now, in), 0)
@@ -132,7 +134,8 @@ func runCell(t *testing.T, seed uint64, length time.Duration, w watch) {
 // phy returns a rate of 802.11ac in Mbit/s.
 func phy(t *testing.T, mbps float64) medium.PHY {
 	t.Helper()
-	width, streams := 80, 2
+	width := 80
+	streams := 2
 	switch mbps {
 	case 433.3:
 		streams = 1
@@ -219,8 +222,10 @@ func checkBounds(t *testing.T, in control.Inputs, out control.Outputs, own bool)
 }
 
 func TestBounds(t *testing.T) {
-	probes, inCells := map[message.ProbeKind]int{}, map[message.ProbeKind]int{}
-	walks, cells := uint64(200), uint64(12)
+	probes := map[message.ProbeKind]int{}
+	inCells := map[message.ProbeKind]int{}
+	walks := uint64(200)
+	cells := uint64(12)
 	if testing.Short() {
 		walks = 20
 		cells = 2

@@ -8,7 +8,8 @@ import (
 
 // report returns the terminal's report to its peers after the last decision.
 func (c *Core) report() message.Report {
-	state, bound := message.Released, 0.0
+	state := message.Released
+	bound := 0.0
 	if c.bounded {
 		state = message.Controlling
 		bound = c.share

@@ -266,7 +266,8 @@ func (c *ShareController) queueThreshold(s cellState, starts bool) time.Duration
 // part is the greatest part of the airtime, and mean is the mean share over the greatest share.
 // docs/design/sharing.md explains the formula; the experiment share-windows confirms it.
 func queuedPackets(part, mean float64) float64 {
-	like, unlike := max(1, min(8*part, 1+4*part)), 2*(1+part)
+	like := max(1, min(8*part, 1+4*part))
+	unlike := 2 * (1 + part)
 	return AggregatePackets * (like + max(unlike-like, 0)*min((1-mean)/unlikeGap, 1))
 }
 
@@ -313,7 +314,8 @@ func (c *ShareController) queueTarget(shares []float64, s cellState) time.Durati
 
 // meanShare returns the mean share of the terminals that use at least so much airtime.
 func (c *ShareController) meanShare(shares []float64, airtime float64) float64 {
-	sum, n := 0.0, 0
+	sum := 0.0
+	n := 0
 	for i, x := range shares {
 		if x/c.problem[i].Max >= airtime {
 			sum += x
@@ -443,7 +445,8 @@ func (c *ShareController) correct(
 // or if it is below, queues are shorter, and the terminal lags behind its share. Without it all
 // terminals could drift together. A terminal that is ahead of its share keeps a correction below 1.
 func (c *ShareController) pullToOne(since float64, s cellState, lags bool) {
-	long, short := s.delay > c.queue*5/4, (s.delay < c.queue*3/4 || c.air.stretches()) && s.active > 0
+	long := s.delay > c.queue*5/4
+	short := (s.delay < c.queue*3/4 || c.air.stretches()) && s.active > 0
 	if long && c.correction > 1 || short && c.correction < 1 && lags {
 		c.correction *= math.Pow(c.correction, -since/pullTime)
 	}

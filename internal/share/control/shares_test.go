@@ -275,11 +275,13 @@ func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 		{"it is a radio, and two find it", true, 3 * time.Second, 0, 0},
 	} {
 		k := NewShareController(Options{})
-		wire, suspectFor := time.Duration(0), time.Duration(0)
+		wire := time.Duration(0)
+		suspectFor := time.Duration(0)
 		const began = 5 * time.Second
 		maxima := []float64{500e6, 500e6, 500e6, 50e6}
 		for now := time.Duration(0); now < began+8*time.Second; now += 100 * time.Millisecond {
-			rates, rtt := []float64{110e6, 110e6, 110e6, 11e6}, 15*time.Millisecond
+			rates := []float64{110e6, 110e6, 110e6, 11e6}
+			rtt := 15 * time.Millisecond
 			if now >= began {
 				rates = []float64{30e6, 30e6, 30e6, 20e6}
 				rtt = 80 * time.Millisecond
@@ -319,7 +321,8 @@ func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {
 	k := NewShareController(Options{})
 	rtt := 15 * time.Millisecond
-	maxima, rates := []float64{500e6, 500e6, 500e6, 50e6}, []float64{110e6, 110e6, 110e6, 11e6}
+	maxima := []float64{500e6, 500e6, 500e6, 50e6}
+	rates := []float64{110e6, 110e6, 110e6, 11e6}
 	for now := time.Duration(0); now < 10*time.Second; now += 100 * time.Millisecond {
 		switch now {
 		case 5 * time.Second:

@@ -113,7 +113,8 @@ func (m *standaloneEstimator) Step(now, step time.Duration, phase probe.Active, 
 
 // conclude takes the result of a probe. It returns false if there is no valid result yet.
 func (m *standaloneEstimator) conclude(now time.Duration) bool {
-	rate, queued := best(m.spans), m.queued
+	rate := best(m.spans)
+	queued := m.queued
 	m.spans = m.spans[:0]
 	m.queued = false
 	switch {
@@ -136,7 +137,8 @@ func (m *standaloneEstimator) conclude(now time.Duration) bool {
 
 // accept stores a result, and plans to confirm it if it is the first or far lower than the last.
 func (m *standaloneEstimator) accept(now time.Duration, rate float64) {
-	first, lower := m.value == 0, rate < lowerResult*m.value
+	first := m.value == 0
+	lower := rate < lowerResult*m.value
 	switch m.store(now, rate); {
 	case first && !m.off(MeasureConfirm):
 		m.dueAt = now + confirmAfter

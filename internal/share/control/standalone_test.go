@@ -52,7 +52,8 @@ func TestTheMaximumIsWhatATurnShows(t *testing.T) {
 	if m.Due(60*time.Second, 4, usual) || !m.Due(73*time.Second, 4, usual) || m.Due(73*time.Second, 10, usual) {
 		t.Error("it is to be measured anew after a minute, or 15 s for each terminal")
 	}
-	high, low := Decision{Correction: 2.5}, Decision{Correction: 0.4}
+	high := Decision{Correction: 2.5}
+	low := Decision{Correction: 0.4}
 	if !m.Due(30*time.Second, 4, high) || !m.Due(30*time.Second, 4, low) || m.Due(14*time.Second, 4, high) {
 		t.Error("windows that have to be corrected by much say that it has changed")
 	}
@@ -138,7 +139,8 @@ func TestSplit(t *testing.T) {
 // A terminal whose uploads get three times as much of a window as its downloads.
 func TestDirectionsComeIntoBalance(t *testing.T) {
 	var b directionBalance
-	up, down := 1.0, 1.0
+	up := 1.0
+	down := 1.0
 	for range 50 {
 		up, down = b.Step(100*ms, Direction{50e6, 3 * up * 20e6, true}, Direction{50e6, down * 20e6, true})
 	}

@@ -21,7 +21,8 @@ func TestWhoBeginsExpectsOthersToBeginToo(t *testing.T) {
 			PeriodMs: 200, MaxKbps: 25_000, UploadKbps: kbps, ApplicationLimited: true, DemandKbps: kbps, Weight: 1000,
 		}}
 	}
-	idle, busy := peer(900*time.Millisecond, 0), peer(900*time.Millisecond, 5000)
+	idle := peer(900*time.Millisecond, 0)
+	busy := peer(900*time.Millisecond, 5000)
 	unknown := peer(900*time.Millisecond, 0)
 	unknown.Report.MaxKbps = 0
 	in.Peers = []message.Peer{idle, busy, unknown}
@@ -33,7 +34,8 @@ func TestWhoBeginsExpectsOthersToBeginToo(t *testing.T) {
 		}
 		return []float64{all[1].Demand, all[2].Demand}
 	}
-	all, five := math.Inf(1), 5e6
+	all := math.Inf(1)
+	five := 5e6
 	for _, step := range []struct {
 		now, heard time.Duration // present time, and last report of the idle one
 		rate       float64
@@ -175,7 +177,8 @@ func TestWindowsOfFlowsAddUpToTheTerminals(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		for _, receive := range []bool{false, true} {
-			n, allGreedy := 1+r.IntN(40), r.IntN(2) == 0
+			n := 1 + r.IntN(40)
+			allGreedy := r.IntN(2) == 0
 			core := New(Config{})
 			core.share = share
 			for id := range n {
@@ -284,7 +287,8 @@ func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 		},
 	} {
 		f := &flow.Flow{ID: 1, MSS: 1448, Send: flow.Direction{BaseRTT: base, Rate: rate, LastRTT: base + queue}}
-		core, peers := New(Config{}), c.peers
+		core := New(Config{})
+		peers := c.peers
 		core.flows.Add(f)
 		core.decision.QueueTarget = queue
 		core.elapsed = 100 * time.Millisecond

@@ -10,7 +10,8 @@ import (
 // one has all (R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984). It is NaN without rates and when all
 // are zero.
 func Jain(x []float64) float64 {
-	sum, squares := floats.Sum(x), floats.Dot(x, x)
+	sum := floats.Sum(x)
+	squares := floats.Dot(x, x)
 	return sum * sum / (float64(len(x)) * squares)
 }
 

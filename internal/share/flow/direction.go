@@ -140,7 +140,8 @@ func (t *Total) Demand(share float64) float64 { return demand(t.Rate, t.Greedy, 
 
 func (t *Total) update(gain, rate float64, now time.Duration, flows []*Flow, receive bool) {
 	*t = Total{Rate: t.Rate + gain*(rate-t.Rate)}
-	rates, delays := 0.0, 0.0
+	rates := 0.0
+	delays := 0.0
 	for _, f := range flows {
 		d := f.Direction(receive)
 		t.Greedy = t.Greedy || now < d.GreedyUntil

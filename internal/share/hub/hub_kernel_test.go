@@ -132,7 +132,8 @@ func TestTerminalsFindEachOtherOverBothFamilies(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	one, other := cellkey.New(), cellkey.New()
+	one := cellkey.New()
+	other := cellkey.New()
 	h := start(t, n.Server, Config{Keys: []cellkey.Pair{{New: one}, {New: other}}})
 	at4 := netip.AddrPortFrom(netip.MustParseAddr("10.77.0.200"), h.Port())
 	at6 := netip.AddrPortFrom(n.Server.V6, h.Port())
@@ -171,7 +172,8 @@ func TestASilentTerminalIsForgotten(t *testing.T) {
 	h := start(t, n.Server, Config{Keys: []cellkey.Pair{{New: k}}})
 	at := netip.AddrPortFrom(n.Server.V4, h.Port())
 	t.Run("while both are there", func(t *testing.T) {
-		a, b := join(t, n.Client, k, 4801, at), join(t, n.Client, k, 4802, at)
+		a := join(t, n.Client, k, 4801, at)
+		b := join(t, n.Client, k, 4802, at)
 		testnet.Eventually(
 			t, 60*time.Second, "both to know each other",
 			func() bool { return len(a.peers()) == 1 && len(b.peers()) == 1 },
@@ -195,7 +197,8 @@ func TestInvalidDatagramsAreCountedAndChangeNothing(t *testing.T) {
 	k := cellkey.New()
 	h := start(t, n.Server, Config{Keys: []cellkey.Pair{{New: k}}})
 	at := netip.AddrPortFrom(n.Server.V4, h.Port())
-	a, b := join(t, n.Client, k, 4801, at), join(t, n.Client, k, 4802, at)
+	a := join(t, n.Client, k, 4801, at)
+	b := join(t, n.Client, k, 4802, at)
 	testnet.Eventually(t, 60*time.Second, "both to know each other",
 		func() bool { return len(a.peers()) == 1 && len(b.peers()) == 1 })
 

@@ -93,7 +93,8 @@ func (s *socket) port() uint16 { return s.LocalAddr().(*net.UDPAddr).AddrPort().
 func (s *socket) receive(ctx context.Context, take func(packet)) error {
 	stop := context.AfterFunc(ctx, func() { _ = s.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
-	buffer, control := make([]byte, message.MaxDatagram+1), make([]byte, 256)
+	buffer := make([]byte, message.MaxDatagram+1)
+	control := make([]byte, 256)
 	for {
 		n, c, _, from, err := s.ReadMsgUDPAddrPort(buffer, control)
 		switch {

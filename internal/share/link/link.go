@@ -129,7 +129,8 @@ func familiesOf(device *net.Interface) (f Families, err error) {
 // listen opens the socket of a family. With a device it receives and sends there only, and joins
 // the group if multicast is set.
 func listen(six bool, port uint16, device *net.Interface, multicast bool) (*conn, error) {
-	network, group := "udp4", Group4
+	network := "udp4"
+	group := Group4
 	if six {
 		network = "udp6"
 		group = Group6

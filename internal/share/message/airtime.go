@@ -114,7 +114,8 @@ func (l Link) basicKbps() Rate {
 
 // ordinaryNs returns the airtime of an ordinary frame with its acknowledgement.
 func (l Link) ordinaryNs(payload int) int64 {
-	basic, data := l.basicKbps(), l.DataKbps
+	basic := l.basicKbps()
+	data := l.DataKbps
 	if data == 0 {
 		data = basic
 	}

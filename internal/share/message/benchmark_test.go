@@ -10,7 +10,8 @@ import (
 // BenchmarkReceive measures the cost of an accepted report, and of each kind of attack.
 func BenchmarkReceive(b *testing.B) {
 	k := cellkey.New()
-	x, y := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	x := newAgent(k, 1, 0)
+	y := newAgent(k, 2, 0)
 	acquaint(b, x, y, 0)
 	b.Run("accepted", func(b *testing.B) {
 		b.ReportAllocs()

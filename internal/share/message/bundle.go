@@ -67,7 +67,8 @@ func decodeBundle(b []byte) (bundle, error) {
 	if len(b) < lengthSize+bundleFixedSize {
 		return bundle{}, fmt.Errorf("%w: a bundle of %d bytes", errMalformed, len(b))
 	}
-	fixed, rest := int(binary.LittleEndian.Uint16(b)), b[lengthSize:]
+	fixed := int(binary.LittleEndian.Uint16(b))
+	rest := b[lengthSize:]
 	if fixed < bundleFixedSize || fixed > len(rest) {
 		return bundle{}, fmt.Errorf("%w: the fixed part of a bundle has %d of %d bytes", errMalformed, fixed, len(b))
 	}
@@ -91,7 +92,8 @@ func cutEntry(b []byte) (entry, []byte, error) {
 		return entry{}, nil, fmt.Errorf("%w: an entry of %d bytes", errMalformed, len(b))
 	}
 	address := netip.AddrFrom16([16]byte(b[:16])).Unmap()
-	port, length := binary.LittleEndian.Uint16(b[16:]), int(binary.LittleEndian.Uint16(b[18:]))
+	port := binary.LittleEndian.Uint16(b[16:])
+	length := int(binary.LittleEndian.Uint16(b[18:]))
 	b = b[entrySize:]
 	if length > len(b) {
 		return entry{}, nil, fmt.Errorf("%w: an entry has %d bytes, %d are left", errMalformed, length, len(b))

@@ -5,7 +5,8 @@ package message
 // both, so that any terminal can be found.
 func (r *Receiver) Families(nowNs int64) (four, six bool) {
 	nowNs = r.look(nowNs)
-	over4, over6 := false, false
+	over4 := false
+	over6 := false
 	for _, s := range r.sessions {
 		switch {
 		case s.left() || s.silent(nowNs, r.periodNs):

@@ -77,7 +77,8 @@ func TestMulticastUsesOneFamilyIfItReachesAll(t *testing.T) {
 // The reports of a terminal with both families count over both, but it is one terminal.
 func TestAddressesOfBothFamiliesAreOneTerminal(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	_, reason := b.Receive(address6(1), a.send(t, 0), 0)
 	want(t, "over IPv6, of one that hears IPv4 alone", reason, Moved)
@@ -97,7 +98,8 @@ func TestAddressesOfBothFamiliesAreOneTerminal(t *testing.T) {
 // A terminal whose address changes sends its last report from the new address.
 func TestALeavingReportCountsFromANewAddress(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	a.at = address(99)
 	want(t, "a report from there", tell(t, a, b, 0), Moved)

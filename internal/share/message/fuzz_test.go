@@ -65,7 +65,8 @@ func FuzzReceive(f *testing.F) {
 	f.Add(sealed(f, k, 5, 6, r, 7, 8), uint64(0), uint32(0), uint16(0))
 	f.Add([]byte{magic, 2}, uint64(1), uint32(1), uint16(2))
 	f.Fuzz(func(t *testing.T, raw []byte, session uint64, sequence uint32, from uint16) {
-		a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+		a := newAgent(k, 1, 0)
+		b := newAgent(k, 2, 0)
 		acquaint(t, a, b, 0)
 		before := b.Peers(nil, 0)
 		if _, reason := b.Receive(address(int(from)), raw, 0); reason == Accepted {

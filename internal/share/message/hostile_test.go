@@ -38,9 +38,11 @@ func TestAMillionHostileDatagramsChangeNothing(t *testing.T) {
 	// Two hundred former sessions, with answers to each other.
 	var recordings [][]byte
 	for i := range 100 {
-		x, y := newAgent(k, 1000+2*i, 0), newAgent(k, 1001+2*i, 0)
+		x := newAgent(k, 1000+2*i, 0)
+		y := newAgent(k, 1001+2*i, 0)
 		for range 5 {
-			d, e := x.send(t, 0), y.send(t, 0)
+			d := x.send(t, 0)
+			e := y.send(t, 0)
 			x.Receive(y.at, e, 0)
 			y.Receive(x.at, d, 0)
 			recordings = append(recordings, d, e)
@@ -203,7 +205,8 @@ func TestAFloodingMemberAffectsNoOtherPeer(t *testing.T) {
 
 func TestAFloodFromOneAddressStarvesNoOther(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	tag := k.Tag()
 	junk := append(header{tag, 99, 99}.appendAs(nil, magic), make([]byte, 121)...)
 	now := int64(0)
@@ -228,11 +231,13 @@ func TestAFloodFromOneAddressStarvesNoOther(t *testing.T) {
 
 func TestAFloodFromManyAddressesDoesNotAffectPeers(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	tag := k.Tag()
 	junk := append(header{tag, 99, 99}.appendAs(nil, magic), make([]byte, 121)...)
-	now, opened := int64(0), 0
+	now := int64(0)
+	opened := 0
 	for i := range 100 {
 		now += 200 * ms
 		for j := range 5000 {

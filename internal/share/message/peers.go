@@ -55,7 +55,8 @@ const (
 // is limited, so that replays at most double the period and add that of eight terminals.
 func (r *Receiver) Terminals(nowNs int64) int {
 	nowNs = r.look(nowNs)
-	present, unconfirmed := 0, 0
+	present := 0
+	unconfirmed := 0
 	for _, s := range r.sessions {
 		switch {
 		case r.present(s, nowNs):

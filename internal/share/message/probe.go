@@ -65,7 +65,8 @@ func ProbeIn(kind ProbeKind, in, length time.Duration) Probe {
 }
 
 func (t Probe) check() error {
-	in, length := time.Duration(t.InMs)*time.Millisecond, time.Duration(t.ForMs)*time.Millisecond
+	in := time.Duration(t.InMs) * time.Millisecond
+	length := time.Duration(t.ForMs) * time.Millisecond
 	if t != ProbeIn(t.Kind, in, length) {
 		return fmt.Errorf("a %s probe in %s for %s: a report has no room for it", t.Kind, in, length)
 	}
@@ -73,7 +74,8 @@ func (t Probe) check() error {
 }
 
 func (t Probe) flags() uint16 {
-	begin, length := t.InMs/uint16(ProbeBeginStep.Milliseconds()), t.ForMs/uint16(ProbeLengthStep.Milliseconds())
+	begin := t.InMs / uint16(ProbeBeginStep.Milliseconds())
+	length := t.ForMs / uint16(ProbeLengthStep.Milliseconds())
 	return uint16(t.Kind)<<probeKindBit | begin<<probeBeginBit | length<<probeLengthBit
 }
 

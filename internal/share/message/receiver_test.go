@@ -10,7 +10,8 @@ import (
 
 func TestAPeerCountsAfterItsFirstAnswer(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	want(t, "a, whom b does not know", tell(t, a, b, 0), Unconfirmed)
 	if peers := b.Peers(nil, 0); len(peers) != 0 {
 		t.Errorf("b counts %d peers before any has answered", len(peers))
@@ -36,7 +37,8 @@ func TestOwnReportsAreIgnored(t *testing.T) {
 }
 
 func TestTwoCellsOnOneMediumDoNotMix(t *testing.T) {
-	red, blue := cellkey.New(), cellkey.New()
+	red := cellkey.New()
+	blue := cellkey.New()
 	r1 := newAgent(red, 1, 0)
 	r2 := newAgent(red, 2, 0)
 	b1 := newAgent(blue, 3, 0)
@@ -61,7 +63,8 @@ func TestTwoCellsOnOneMediumDoNotMix(t *testing.T) {
 
 func TestALeavingPeerIsGoneAtOnce(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	a.says.State = Leaving
 	want(t, "good-bye", tell(t, a, b, 0), Accepted)
@@ -76,7 +79,8 @@ func TestALeavingPeerIsGoneAtOnce(t *testing.T) {
 
 func TestASilentPeerIsGoneAndComesBack(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	period := b.Peers(nil, 0)[0].Report.PeriodMs
 	gone := int64(0)
@@ -96,7 +100,8 @@ func TestASilentPeerIsGoneAndComesBack(t *testing.T) {
 
 func TestPeersReturnAfterAClockJump(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	recorded := a.send(t, 0)
 	const hour = 3600 * second
@@ -108,7 +113,8 @@ func TestPeersReturnAfterAClockJump(t *testing.T) {
 	// For a no time has passed.
 	for i := range 4 {
 		now := int64(i+1) * 200 * ms
-		d, e := a.send(t, now), b.send(t, hour+now)
+		d := a.send(t, now)
+		e := b.send(t, hour+now)
 		a.Receive(b.at, e, now)
 		b.Receive(a.at, d, hour+now)
 	}
@@ -121,7 +127,8 @@ func TestPeersReturnAfterAClockJump(t *testing.T) {
 
 func TestImplausibleReportsChangeNothing(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	before := b.Peers(nil, 0)
 	now := int64(0)
@@ -183,7 +190,8 @@ func TestAFullReceiverAcceptsPeersAfterOthersLeft(t *testing.T) {
 
 func TestReportsDoNotShareTheBufferOfTheCaller(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	d := a.send(t, 0)
 	kept := bytes.Clone(d)

@@ -123,7 +123,8 @@ func TestTerminalsFindEachOtherThroughAHub(t *testing.T) {
 			m.down = 0
 			m.loss = 0
 			end := at + 120*second
-			heard, longest := int64(0), int64(0)
+			heard := int64(0)
+			longest := int64(0)
 			m.run(t, at, end, func(now int64) bool {
 				newest := int64(0)
 				for _, p := range m.agents[0].Peers(nil, now) {
@@ -298,7 +299,8 @@ func TestAHubIsNoReflector(t *testing.T) {
 			victim4 := netip.AddrPortFrom(netip.MustParseAddr("198.51.100.7"), 0)
 			victim6 := netip.AddrPortFrom(netip.MustParseAddr("2001:db8::7"), 0)
 			moved := netip.AddrPortFrom(netip.MustParseAddr("198.51.100.8"), 0)
-			from, to := map[netip.AddrPort]int{}, map[netip.AddrPort]int{}
+			from := map[netip.AddrPort]int{}
+			to := map[netip.AddrPort]int{}
 			sequence := uint32(0)
 			var challenges []uint64 // all that the hub sent to the member's own address
 			learn := func(bundle []byte) {

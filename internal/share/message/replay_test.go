@@ -8,7 +8,8 @@ import (
 
 func TestDuplicatesCountOnce(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	d := a.send(t, 0)
 	_, reason := b.Receive(a.at, d, 0)
@@ -23,7 +24,8 @@ func TestDuplicatesCountOnce(t *testing.T) {
 
 func TestOvertakenReportsAreNotApplied(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	var sent [][]byte
 	for i := range 100 {
@@ -67,11 +69,13 @@ func TestTheWindowDistinguishesReplayedFromStale(t *testing.T) {
 
 func TestReplaysDoNotConfirmAfterARestart(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	var recording [][]byte
 	for i := range int64(50) {
 		now := i * 200 * ms
-		d, e := a.send(t, now), b.send(t, now)
+		d := a.send(t, now)
+		e := b.send(t, now)
 		a.Receive(b.at, e, now)
 		b.Receive(a.at, d, now)
 		recording = append(recording, d, e)
@@ -98,7 +102,8 @@ func TestReplaysDoNotConfirmAfterARestart(t *testing.T) {
 // A gone peer is forgotten. Its old reports are rejected later, even if they never arrived before.
 func TestReplaysOfAForgottenPeerAreRejected(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	var lost [][]byte
 	now := int64(0)
@@ -124,7 +129,8 @@ func TestReplaysOfAForgottenPeerAreRejected(t *testing.T) {
 // An attacker delays a stream of reports. It is accepted for at most three rotations.
 func TestADelayedStreamIsAcceptedForAShortTime(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	var held [][]byte
 	now := int64(0)
@@ -151,7 +157,8 @@ func TestADelayedStreamIsAcceptedForAShortTime(t *testing.T) {
 
 func TestAnAnsweringPeerStaysConfirmed(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	for now := int64(0); now < 600*second; now += 200 * ms {
 		want(t, "a", tell(t, a, b, now), Accepted)

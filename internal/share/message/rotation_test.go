@@ -9,7 +9,8 @@ import (
 // The key of a cell is rotated at one terminal and at the hub after the other, and the old key is
 // retired. Every terminal counts with every other one all the time.
 func TestARotationOfTheKeyBreaksNothing(t *testing.T) {
-	old, fresh := cellkey.New(), cellkey.New()
+	old := cellkey.New()
+	fresh := cellkey.New()
 	m := meet(old, 4)
 	now := m.run(t, 0, 20*second, m.complete)
 	if !m.complete(now) {
@@ -42,8 +43,10 @@ func TestARotationOfTheKeyBreaksNothing(t *testing.T) {
 
 // During a rotation terminals hear each other directly, whichever keys they have.
 func TestEachKeyOfARotationHasItsTurn(t *testing.T) {
-	old, fresh := cellkey.New(), cellkey.New()
-	a, b := newAgent(old, 1, 0), newAgent(old, 2, 0)
+	old := cellkey.New()
+	fresh := cellkey.New()
+	a := newAgent(old, 1, 0)
+	b := newAgent(old, 2, 0)
 	acquaint(t, a, b, 0)
 	a.SetKeys(cellkey.Pair{New: fresh, Old: old})
 	tags := map[cellkey.Tag]int{}

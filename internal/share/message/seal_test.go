@@ -26,7 +26,8 @@ func sealed(
 }
 
 func TestOnlyItsKeyOpensADatagram(t *testing.T) {
-	k, r := cellkey.New(), goodReport()
+	k := cellkey.New()
+	r := goodReport()
 	d := sealed(t, k, 5, 6, r, 7)
 	got, err := openReport(k, d)
 	r.Session = 5
@@ -131,9 +132,11 @@ func TestRepeatedSequenceNumbersDoNotRepeatTheKeystream(t *testing.T) {
 // The plaintext header has only the random session, its sequence number and the cell's tag.
 func TestOnlyTheHeaderIsPlaintext(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	tag := k.Tag()
-	first, second := a.send(t, 0), b.send(t, 0)
+	first := a.send(t, 0)
+	second := b.send(t, 0)
 	for _, d := range [][]byte{first, second} {
 		if d[0] != magic || d[1] != Version || !bytes.Equal(d[atTag:atSession], tag[:]) ||
 			!bytes.Equal(d[atSequence:headerSize], []byte{1, 0, 0, 0}) {
@@ -162,7 +165,8 @@ func TestAReportWithFewEchoesIsSmall(t *testing.T) {
 
 func TestASessionEndsWithItsSequenceNumbers(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	a.sequence = math.MaxUint32 - 2
 	for range 2 {

@@ -13,7 +13,8 @@ func TestAnUrgentReportIsSentTwiceWithinAPeriod(t *testing.T) {
 	now := a.DueNs(0)
 	a.send(t, now)
 	var sent []int64
-	begin, regular := now, a.DueNs(now)
+	begin := now
+	regular := a.DueNs(now)
 	period := regular - begin
 	now += period / 3
 	a.SendEarly()

@@ -10,7 +10,8 @@ import (
 
 func TestARestartedTerminalReplacesItsOldSession(t *testing.T) {
 	k := cellkey.New()
-	old, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	old := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, old, b, 0)
 	a := newAgent(k, 3, 100*ms)
 	a.at = old.at
@@ -87,7 +88,8 @@ func TestRepeatedReportsDoNotMoveAPeer(t *testing.T) {
 
 func TestMappedAddressesAreTheSameSource(t *testing.T) {
 	k := cellkey.New()
-	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	mapped := netip.AddrPortFrom(netip.AddrFrom16(a.at.Addr().As16()), 0)
 	_, reason := b.Receive(mapped, a.send(t, 0), 0)

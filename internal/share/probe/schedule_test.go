@@ -288,7 +288,8 @@ func TestOneRTTProbeServesAllTerminals(t *testing.T) {
 // A member postpones its RTT probe again and again. Another terminal plans its own probe.
 func TestAPostponedProbeDoesNotBlockOthers(t *testing.T) {
 	x := New(1)
-	begin, asked := time.Hour, time.Duration(0)
+	begin := time.Hour
+	asked := time.Duration(0)
 	for now := begin; now < begin+5*time.Second && asked == 0; now += 100 * ms {
 		x.Update(now, []message.Peer{peerOf(2, message.ProbeIn(message.RTTProbe, time.Second, 200*ms), now)})
 		if x.Propose(now, message.RTTProbe, 200*ms, 300*ms) {

@@ -84,7 +84,8 @@ func Goodput(p PHY) float64 {
 		}
 		return 8 * float64(n) / p.Bps
 	}
-	frames, answer := 1.0, ack
+	frames := 1.0
+	answer := ack
 	if p.Generation != Legacy {
 		frames = min(max(1, math.Floor((mostAirtime-p.preamble())/frame(packet))), mostFrames)
 		answer = blockAck

@@ -60,7 +60,8 @@ func TestRatesOfTheKernel(t *testing.T) {
 }
 
 func TestASingleTriedRateDoesNotCount(t *testing.T) {
-	usual, tried := PHY{Bps: 433.3e6, Generation: VHT, Streams: 1}, PHY{Bps: 6e6, Generation: Legacy, Streams: 1}
+	usual := PHY{Bps: 433.3e6, Generation: VHT, Streams: 1}
+	tried := PHY{Bps: 6e6, Generation: Legacy, Streams: 1}
 	for _, last := range [][]PHY{{usual}, {usual, tried, usual}, {tried, usual, usual}} {
 		if got := middle(last); got != (State{PHYBps: usual.Bps, StandaloneBps: Goodput(usual)}) {
 			t.Errorf("%v: %+v", last, got)

@@ -43,7 +43,8 @@ func Ask(ctx context.Context) ([]*Report, []*Failure, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	reports, errs := make([]*Report, len(agents)), make([]error, len(agents))
+	reports := make([]*Report, len(agents))
+	errs := make([]error, len(agents))
 	var all sync.WaitGroup
 	for i, f := range agents {
 		all.Go(func() { reports[i], errs[i] = f.answer(ctx) })

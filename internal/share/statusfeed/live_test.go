@@ -101,7 +101,8 @@ func listen(t *testing.T, name string, say func(net.Conn)) {
 
 func TestAgentsWithOneProcessNumberAreDistinct(t *testing.T) {
 	ownFolder(t)
-	a, b := serveSteps(t, example()), serveSteps(t, example())
+	a := serveSteps(t, example())
+	b := serveSteps(t, example())
 	reports, failures, err := Ask(t.Context())
 	if err != nil || len(failures) > 0 || len(reports) != 2 || a.name == b.name {
 		t.Fatalf("asked: %v %v %v", reports, failures, err)

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// verdict runs a filter on a call. x/net/bpf loads big-endian numbers, seccomp those of the machine.
+// verdict runs a filter on a call. x/net/bpf loads big-endian numbers, seccomp those of the
+// machine.
 func verdict(t *testing.T, listed []uint32, allow bool, arch, number uint32) uint32 {
 	t.Helper()
 	filter, err := assemble(listed, allow)
@@ -33,7 +34,8 @@ func verdict(t *testing.T, listed []uint32, allow bool, arch, number uint32) uin
 	return uint32(result)
 }
 
-// Calls of another architecture have other numbers: a forbidden call would pass by its 32-bit number.
+// Calls of another architecture have other numbers: a forbidden call would pass by its 32-bit
+// number.
 func TestFiltersForbidCallsOfOtherArchitectures(t *testing.T) {
 	const denied = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	const other = unix.AUDIT_ARCH_I386

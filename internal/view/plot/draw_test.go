@@ -108,7 +108,8 @@ func TestFiguresNameAxesAndCurves(t *testing.T) {
 func TestLayoutHoldsInAllSizes(t *testing.T) {
 	for _, s := range samples() {
 		t.Run(s.name, func(t *testing.T) {
-			o, flows := s.o, collect(t, []Kind{s.kind}, s.o, s.flows...)
+			o := s.o
+			flows := collect(t, []Kind{s.kind}, s.o, s.flows...)
 			for _, size := range [][2]float64{{o.WidthCm, o.HeightCm}, {24, 0}, {12, 30}} {
 				o.WidthCm = size[0]
 				o.HeightCm = size[1]

@@ -91,8 +91,8 @@ const slow = "TestLiarsTakeNobodyBelowTheFloor|TestCellsDoNotDependOnTheTime"
 // failing is a line of go test about a test or subtest that fails.
 var failing = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// suite are the package's tests. They are built in the folder work. If only is not empty, those that
-// match this regular expression run.
+// suite are the package's tests. They are built in the folder work. If only is not empty, those
+// that match this regular expression run.
 type suite struct {
 	only string
 	work string
