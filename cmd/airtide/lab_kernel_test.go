@@ -141,9 +141,9 @@ measure:
 // channel's busy time; another agent joins and leaves in mid-run. Without -o, results go below the
 // current folder.
 func TestTerminalsOfALabShare(t *testing.T) {
-	need.Lab(t)
 	t.Parallel()
 	need.Root(t)
+	need.Lab(t)
 	dir := t.TempDir()
 	program := built(t)
 	lab := exec.Command(program, "lab", "run", cellFile(t, sharingExperiment), "--lag-limit", "1m")

@@ -65,7 +65,7 @@ func TestBenchmarksRun(t *testing.T) {
 			"sensitivity", "-only", "^maxBalance$", "-tests", "^TestUnusedShares", "-page",
 			copyPage("share-sensitivity.md"),
 		},
-		{"turns", "-page", filepath.Join(pages, "turns.md")},
+		{"turns", "-seeds", "1", "-page", filepath.Join(pages, "turns.md")},
 	}
 	started := map[string]bool{
 		"kernels": true, // by scripts/test-kernels, in the test of the scripts

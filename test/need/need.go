@@ -40,7 +40,8 @@ func Tool(tb testing.TB, name string) string {
 }
 
 // Lab waits until no test of another package runs an experiment, and keeps others from it until the
-// test ends. A machine runs one experiment at a time.
+// test ends. A machine runs one experiment at a time. A parallel test calls it behind t.Parallel,
+// which waits for the serial tests of its package.
 func Lab(tb testing.TB) {
 	tb.Helper()
 	f, err := os.OpenFile(filepath.Join(os.TempDir(), "airtide-test-lab.lock"), os.O_CREATE|os.O_RDWR, 0o600)

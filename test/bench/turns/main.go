@@ -26,13 +26,13 @@ const (
 	mssBits   = 8 * 1448
 	settle    = 3 * time.Second
 	measure   = 10 * time.Second
-	seeds     = 5
 )
 
 func main() {
 	page := flag.String("page", "", "write a page here")
+	seeds := flag.Int("seeds", 5, "runs of each way to send")
 	flag.Parse()
-	text, err := run()
+	text, err := run(*seeds)
 	if err == nil && *page != "" {
 		err = file.Write(*page, []byte(text), 0o644)
 	} else if err == nil {
@@ -132,9 +132,9 @@ type outcome struct {
 	rtt95 time.Duration
 }
 
-func judge(p policy, rates [][]medium.RateFrom, alone []float64) (o outcome, err error) {
-	for seed := range uint64(seeds) {
-		e, err := newAir(seed+1, rates)
+func judge(p policy, rates [][]medium.RateFrom, alone []float64, seeds int) (o outcome, err error) {
+	for seed := range seeds {
+		e, err := newAir(uint64(seed+1), rates)
 		if err != nil {
 			return o, err
 		}
@@ -150,18 +150,18 @@ func judge(p policy, rates [][]medium.RateFrom, alone []float64) (o outcome, err
 		for i, rate := range alone {
 			bps := e.Drain(i).Bits / measure.Seconds()
 			parts = append(parts, bps/rate)
-			o.total += bps / seeds
-			o.parts += bps / rate / seeds
+			o.total += bps / float64(seeds)
+			o.parts += bps / rate / float64(seeds)
 			of := e.TakeRTTs(i)
 			rtts.Merge(&of)
 		}
-		o.index += fairness.Jain(parts) / seeds
-		o.rtt95 += time.Duration(rtts.Quantiles(0.95)[0]) / seeds
+		o.index += fairness.Jain(parts) / float64(seeds)
+		o.rtt95 += time.Duration(rtts.Quantiles(0.95)[0]) / time.Duration(seeds)
 	}
 	return o, nil
 }
 
-func run() (string, error) {
+func run(seeds int) (string, error) {
 	rates, err := terminals()
 	if err != nil {
 		return "", err
@@ -198,7 +198,7 @@ of 1 and a total of %.1f Mbit/s, the mean of the standalone rates: this is the b
 |---|---|---|---|---|
 `, seeds, int(measure.Seconds()), mean/1e6)
 	for _, p := range policies {
-		o, err := judge(p, rates, alone)
+		o, err := judge(p, rates, alone, seeds)
 		if err != nil {
 			return "", err
 		}

@@ -16,11 +16,11 @@ func TestTurnsSaveContention(t *testing.T) {
 		}
 		alone = append(alone, e.Alone())
 	}
-	bounded, err := judge(windows(8e6), rates, alone)
+	bounded, err := judge(windows(8e6), rates, alone, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	inTurn, err := judge(turns(20e6, 3e6), rates, alone)
+	inTurn, err := judge(turns(20e6, 3e6), rates, alone, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
