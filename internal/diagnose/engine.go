@@ -200,13 +200,16 @@ func (e *Engine) Connection(id tcp.FlowID) (c Connection, known bool) {
 	if f == nil {
 		return Connection{}, false
 	}
-	rivals := e.rivals(f)
-	all := make([]Connection, len(rivals))
-	for i := range rivals {
-		all[i] = rivals[i].report()
+	c = f.report()
+	if c.contends() {
+		rivals := e.rivals(f)
+		all := []Connection{c}
+		for _, r := range rivals[1:] {
+			all = append(all, r.report())
+		}
+		compare(rivals, all)
+		c = all[0]
 	}
-	compare(rivals, all)
-	c = all[0]
 	if doubts := e.doubts(); len(doubts) > 0 {
 		c.doubt()
 	}

@@ -596,15 +596,22 @@ func TestAQueueThatOverflowsIsNoBacklogOfACKs(t *testing.T) {
 	}
 }
 
-// The end of a short connection takes the time behind the first FIN with all data acknowledged.
-func TestTheEndOfAShortConnection(t *testing.T) {
+// openedScene is that of a connection without data whose handshake took some time.
+func openedScene(t *testing.T, handshakeNs int64) *scene {
+	t.Helper()
 	s := newScene(t, Options{})
 	s.set(values{tcp.SentBytes: 0, tcp.WrittenBytes: 0, tcp.InFlightPackets: 0})
 	if err := s.engine.Flow(&s.flow); err != nil {
 		t.Fatal(err)
 	}
-	s.now += 10 * ms
+	s.now += handshakeNs
 	s.event(tcp.Event{Kind: tcp.EventOpen, From: uint8(tcp.StateSynSent), To: uint8(tcp.StateEstablished)})
+	return s
+}
+
+// The end of a short connection takes the time behind the first FIN with all data acknowledged.
+func TestTheEndOfAShortConnection(t *testing.T) {
+	s := openedScene(t, 10*ms)
 	s.now -= 10 * ms
 	s.run(10*ms, nil)
 	s.set(values{tcp.SentBytes: 500, tcp.WrittenBytes: 500})
@@ -667,13 +674,7 @@ func TestAnswersOfATimerMayBeHeldBack(t *testing.T) {
 
 // A handshake of which the SYN was lost takes a second, and the connection is short all the same.
 func TestAShortConnectionWithALongHandshake(t *testing.T) {
-	s := newScene(t, Options{})
-	s.set(values{tcp.SentBytes: 0, tcp.WrittenBytes: 0, tcp.InFlightPackets: 0})
-	if err := s.engine.Flow(&s.flow); err != nil {
-		t.Fatal(err)
-	}
-	s.now += 1050 * ms
-	s.event(tcp.Event{Kind: tcp.EventOpen, From: uint8(tcp.StateSynSent), To: uint8(tcp.StateEstablished)})
+	s := openedScene(t, 1050*ms)
 	s.run(10*ms, nil)
 	s.set(values{tcp.AckedBytes: 500, tcp.SentBytes: 500, tcp.WrittenBytes: 500})
 	s.run(10*ms, nil)

@@ -43,7 +43,7 @@ func (f *flow) name() string {
 func compare(flows []*flow, all []Connection) {
 	var most []int
 	for i := range all {
-		if all[i].Direction == "sends" && slices.ContainsFunc(all[i].Phases, func(p Phase) bool { return p.waits() }) {
+		if all[i].contends() {
 			most = append(most, i)
 		}
 	}
@@ -76,6 +76,11 @@ func compare(flows []*flow, all []Connection) {
 			c.conclude()
 		}
 	}
+}
+
+// contends reports whether the connection sends and waits for the path at times.
+func (c *Connection) contends() bool {
+	return c.Direction == "sends" && slices.ContainsFunc(c.Phases, func(p Phase) bool { return p.waits() })
 }
 
 // waits reports whether the connection waits for the path.
