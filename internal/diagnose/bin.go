@@ -75,6 +75,7 @@ type bin struct {
 	localRefusals  int32
 	reorderings    int32
 	undos          int32
+	dsacks         int32
 	zeroWindows    int32
 	ownZeroWindows int32
 	fast           int32 // segments sent again by fast retransmit
@@ -179,6 +180,7 @@ func (b *bin) merge(o *bin) {
 	b.localRefusals += o.localRefusals
 	b.reorderings += o.reorderings
 	b.undos += o.undos
+	b.dsacks += o.dsacks
 	b.zeroWindows += o.zeroWindows
 	b.ownZeroWindows += o.ownZeroWindows
 	b.fast += o.fast

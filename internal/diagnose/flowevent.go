@@ -79,6 +79,8 @@ func (f *flow) count(b *bin, e *tcp.Event) {
 		b.reorderings++
 	case tcp.EventUndo:
 		b.undos++
+	case tcp.EventDsack:
+		b.dsacks += int32(max(1, e.Value))
 	case tcp.EventZeroWindow:
 		b.zeroWindows++
 	case tcp.EventLocalZeroWindow:

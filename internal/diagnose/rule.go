@@ -414,8 +414,8 @@ func ownDevice(p *phase) *match {
 }
 
 func reordering(p *phase) *match {
-	seen := int64(p.reorderings + p.undos)
-	if p.reorderings == 0 || seen*20 <= p.retrans {
+	// Of a queue that overflows most packets that are sent again were lost.
+	if p.reorderings == 0 || 2*int64(p.dsacks) < p.retrans {
 		return nil
 	}
 	// A few in a fast transfer do not slow it. Polls miss reductions.
@@ -424,7 +424,9 @@ func reordering(p *phase) *match {
 	}
 	return verdict(Reordering, p.undos > 0).
 		because("reordering", "packets came out of order %s, and %s of the window undone",
-			units.Count(int64(p.reorderings), "time"), units.Count(int64(p.undos), "reduction"))
+			units.Count(int64(p.reorderings), "time"), units.Count(int64(p.undos), "reduction")).
+		because("dsack", "the peer reports %s that came twice; %s sent again",
+			units.Count(int64(p.dsacks), "packet"), units.Count(p.retrans, "packet"))
 }
 
 // firstSlowStart recognises a transfer that ended in slow start. Its last round trips have no more

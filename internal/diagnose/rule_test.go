@@ -239,6 +239,7 @@ func TestRules(t *testing.T) {
 				if i%50 == 49 {
 					s.grow(values{tcp.RetransmitsPackets: 3})
 					s.event(tcp.Event{Kind: tcp.EventReordering, Value: 10})
+					s.event(tcp.Event{Kind: tcp.EventDsack, Value: 3})
 					s.event(tcp.Event{Kind: tcp.EventUndo})
 				}
 			})

@@ -330,6 +330,31 @@ func TestRareReorderingIsNoLimit(t *testing.T) {
 	}
 }
 
+// Where a queue overflows, some packets overtake others, too. What was sent again had been lost: the
+// peer reports no duplicates.
+func TestAQueueThatOverflowsIsNoReordering(t *testing.T) {
+	for _, duplicates := range []int64{0, 3} {
+		got := whole(t, Captured, func(s *scene) {
+			s.set(values{tcp.RttUs: 80_000})
+			s.run(10e9, func(i int64) {
+				s.sends(3)
+				s.set(values{tcp.CAStateField: int64(tcp.CAOpen)})
+				if i%50 == 49 {
+					s.set(values{tcp.CAStateField: int64(tcp.CARecovery)})
+					s.grow(values{tcp.RetransmitsPackets: 3})
+					s.event(tcp.Event{Kind: tcp.EventReordering})
+					if duplicates > 0 {
+						s.event(tcp.Event{Kind: tcp.EventDsack, Value: duplicates})
+					}
+				}
+			})
+		})
+		if got.Limit == Reordering != (duplicates > 0) {
+			t.Errorf("%d duplicates: the limit is %s", duplicates, got.Limit)
+		}
+	}
+}
+
 // Behind its FIN a connection has no samples. Data that waited then is no slow program's.
 func TestATransferBehindItsFINIsInSlowStart(t *testing.T) {
 	s := newScene(t, Options{})

@@ -379,6 +379,11 @@ func (s *Series) arrives(c *conn.Connection, step *conn.Step, x *connection, sen
 		e.acknowledge(step.AckOffset, now)
 	}
 	e.waits = true
+	if step.Signs&conn.Dsack != 0 {
+		if err := s.flushed(&tcp.Event{TimeNs: now, Flow: e.id, Kind: tcp.EventDsack}); err != nil {
+			return err
+		}
+	}
 	if step.Signs&conn.ZeroWindow != 0 {
 		return s.flushed(&tcp.Event{TimeNs: now, Flow: e.id, Kind: tcp.EventZeroWindow})
 	}
