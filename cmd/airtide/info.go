@@ -146,8 +146,11 @@ func summarise(ctx context.Context, r *reading, o *infoOptions) (*summedUp, erro
 	engine := diagnose.New(diagnoseOptions(meta))
 	fields := append(summary.Fields(), diagnose.Fields()...)
 	options := trace.ScanOptions{Fields: fields, Flows: flows, MaxFlows: o.maxFlows}
-	err = r.scan(ctx, "summing up", options, tcp.Tee{s, engine})
-	if err != nil {
+	sinks := tcp.NewBeside(s, engine)
+	if err := r.scan(ctx, "summing up", options, sinks); err != nil {
+		return nil, err
+	}
+	if err := sinks.Flush(); err != nil {
 		return nil, err
 	}
 	report := s.Finish(o.choice())

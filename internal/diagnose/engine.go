@@ -58,11 +58,11 @@ const (
 // Engine is a tcp.Sink.
 type Engine struct {
 	options Options
-	flows   map[tcp.FlowID]*flow
+	flows   tcp.ByFlow[*flow]
 	order   []*flow // in the order of their first sight
 	// free are flows that were left out. Others take their memory.
 	free    []*flow
-	leftOut flowSet
+	leftOut tcp.FlowSet
 	least   int64  // bytes of the least flow that was kept when others were left out
 	ranks   []rank // makeRoom's
 	lost    uint64
@@ -79,7 +79,7 @@ func New(o Options) *Engine {
 	if o.MaxFlows == 0 {
 		o.MaxFlows = MaxFlows
 	}
-	return &Engine{options: o, flows: map[tcp.FlowID]*flow{}, leftOut: flowSet{words: map[tcp.FlowID]uint64{}}}
+	return &Engine{options: o}
 }
 
 // Fields returns the fields that the engine reads, so that a reader decodes only these.
@@ -99,9 +99,9 @@ func Fields() []tcp.Field {
 // flow returns a flow and creates it if needed. It returns nil for a flow that was left out, unless
 // the connection has more bytes than the least of the kept ones.
 func (e *Engine) flow(id tcp.FlowID, bytes int64) *flow {
-	f := e.flows[id]
+	f := e.flows.At(id)
 	if f == nil {
-		if bytes <= e.least && e.leftOut.has(id) {
+		if bytes <= e.least && e.leftOut.Has(id) {
 			return nil
 		}
 		if len(e.order) >= e.options.MaxFlows {
@@ -115,8 +115,8 @@ func (e *Engine) flow(id tcp.FlowID, bytes int64) *flow {
 			f.places = &Places{}
 		}
 		f.ID = id
-		e.leftOut.remove(id)
-		e.flows[id] = f
+		e.leftOut.Remove(id)
+		e.flows.Set(id, f)
 		e.order = append(e.order, f)
 	}
 	return f
@@ -166,8 +166,8 @@ func (e *Engine) makeRoom() {
 	for _, r := range e.ranks[:leave] {
 		f := e.order[r.at]
 		e.order[r.at] = nil
-		delete(e.flows, f.ID)
-		e.leftOut.add(f.ID)
+		e.flows.Set(f.ID, nil)
+		e.leftOut.Add(f.ID)
 		e.free = append(e.free, f)
 	}
 	e.order = slices.DeleteFunc(e.order, func(f *flow) bool { return f == nil })
@@ -175,19 +175,19 @@ func (e *Engine) makeRoom() {
 
 // Forget drops a flow.
 func (e *Engine) Forget(id tcp.FlowID) {
-	e.leftOut.remove(id)
-	f := e.flows[id]
+	e.leftOut.Remove(id)
+	f := e.flows.At(id)
 	if f == nil {
 		return
 	}
-	delete(e.flows, id)
+	e.flows.Set(id, nil)
 	at := slices.Index(e.order, f)
 	e.order = slices.Delete(e.order, at, at+1)
 }
 
 // Losses tells where the packets of a flow were lost so far; nil if drops are not observed.
 func (e *Engine) Losses(id tcp.FlowID) *Losses {
-	f := e.flows[id]
+	f := e.flows.At(id)
 	if f == nil || f.places == nil {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (e *Engine) Losses(id tcp.FlowID) *Losses {
 
 // Connection returns the finding of one flow so far.
 func (e *Engine) Connection(id tcp.FlowID) (c Connection, known bool) {
-	f := e.flows[id]
+	f := e.flows.At(id)
 	if f == nil {
 		return Connection{}, false
 	}
@@ -222,7 +222,7 @@ const recentNs = int64(3e9)
 // Now returns the limit of a flow in the last three seconds before its last sample. It is Idle
 // for a flow whose last sample is older than that, and Unknown without samples.
 func (e *Engine) Now(id tcp.FlowID, nowNs int64) (Limit, Certainty) {
-	f := e.flows[id]
+	f := e.flows.At(id)
 	if f == nil || len(f.bins) == 0 {
 		return Unknown, Guess
 	}

@@ -387,7 +387,7 @@ type RadioAway struct {
 
 // RadioOf returns the history of the radio that carries a flow; nothing without one.
 func (e *Engine) RadioOf(id tcp.FlowID) (points []RadioPoint, away []RadioAway) {
-	f := e.flows[id]
+	f := e.flows.At(id)
 	if f == nil || f.link() == nil {
 		return nil, nil
 	}

@@ -81,7 +81,7 @@ type Phase struct {
 // Report returns the findings so far. More data may follow.
 func (e *Engine) Report() Report {
 	r := Report{
-		Connections: make([]Connection, 0, len(e.order)), Doubts: []string{}, LeftOut: e.leftOut.n,
+		Connections: make([]Connection, 0, len(e.order)), Doubts: []string{}, LeftOut: e.leftOut.Len(),
 		Radios: e.radios.list(math.MinInt64),
 	}
 	for _, f := range e.order {

@@ -29,18 +29,23 @@ type Pair struct {
 // that the kernel has chosen.
 type Role struct {
 	Process string `json:"process"`
-	// Direction is "sender", "receiver", or "control" for a flow that moved little.
+	// Direction is sender, receiver or control.
 	Direction string `json:"direction"`
 	Port      uint16 `json:"port"`   // the service's: the lower port of both
 	Server    bool   `json:"server"` // the flow's own end has the port
 	Peer      string `json:"peer"`   // address
 }
 
-// controlBytes is the largest volume of a control connection.
-const controlBytes = 64 << 10
+// The directions of flows. A control connection moves at most controlBytes.
+const (
+	sender       = "sender"
+	receiver     = "receiver"
+	control      = "control"
+	controlBytes = 64 << 10
+)
 
 func (f *Flow) role() Role {
-	r := Role{Process: f.Comm, Direction: "control", Port: f.Remote.Port()}
+	r := Role{Process: f.Comm, Direction: f.direction(), Port: f.Remote.Port()}
 	if f.Remote.IsValid() {
 		r.Peer = f.Remote.Addr().Unmap().String()
 	}
@@ -48,16 +53,19 @@ func (f *Flow) role() Role {
 		r.Port = local
 		r.Server = true
 	}
+	return r
+}
+
+func (f *Flow) direction() string {
 	acked, _ := number(f.AckedBytes)
 	received, _ := number(f.ReceivedBytes)
 	switch {
 	case max(acked, received) <= controlBytes:
+		return control
 	case acked >= received:
-		r.Direction = "sender"
-	default:
-		r.Direction = "receiver"
+		return sender
 	}
-	return r
+	return receiver
 }
 
 // Changes are the values that a comparison shows.

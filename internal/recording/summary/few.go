@@ -13,9 +13,25 @@ const maxFew = 2048
 
 // measures are what the samples of a flow add up to.
 type measures struct {
-	rtt, srtt, cwnd, inFlight stats.Sketch
-	ackedPeak, receivedPeak   *stats.PeakRate
+	sketches
+	ackedPeak, receivedPeak *stats.PeakRate
 	sums
+}
+
+// sketches are the distributions of round-trip times and windows.
+type sketches struct{ rtt, srtt, cwnd, inFlight stats.Sketch }
+
+func newSketches() sketches {
+	return sketches{
+		rtt: stats.NewSketch(), srtt: stats.NewSketch(), cwnd: stats.NewSketch(), inFlight: stats.NewSketch(),
+	}
+}
+
+func (s *sketches) merge(o *sketches) {
+	s.rtt.Merge(&o.rtt)
+	s.srtt.Merge(&o.srtt)
+	s.cwnd.Merge(&o.cwnd)
+	s.inFlight.Merge(&o.inFlight)
 }
 
 // sums are the measures that are numbers.
@@ -31,13 +47,10 @@ type sums struct {
 var noSums = sums{minRtt: tcp.Absent}
 
 func newMeasures() *measures {
-	m := &measures{
-		ackedPeak: stats.NewPeakRate(flowRateBins), receivedPeak: stats.NewPeakRate(flowRateBins), sums: noSums,
+	return &measures{
+		sketches: newSketches(), ackedPeak: stats.NewPeakRate(flowRateBins),
+		receivedPeak: stats.NewPeakRate(flowRateBins), sums: noSums,
 	}
-	for _, s := range []*stats.Sketch{&m.rtt, &m.srtt, &m.cwnd, &m.inFlight} {
-		*s = stats.NewSketch()
-	}
-	return m
 }
 
 func (m *measures) reset() {

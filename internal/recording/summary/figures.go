@@ -1,7 +1,9 @@
 package summary
 
 import (
+	"runtime"
 	"slices"
+	"sync"
 
 	"airtide/internal/diagnose"
 	"airtide/internal/stats"
@@ -20,6 +22,14 @@ type Choice struct {
 // Finish returns the totals and the chosen flows, and frees memory: of the samples of each flow it
 // keeps only the results. No more data may follow.
 func (s *Summary) Finish(c Choice) Report { return s.report(c, (*flow).finish) }
+
+// needs returns what the flows are chosen by.
+func (c Choice) needs() sortedBy {
+	if c.First == 0 {
+		return sortedBySums
+	}
+	return c.Order.needs()
+}
 
 // limit returns a function that reports whether a further flow of a report may be chosen. Not many
 // more than the chosen ones are in memory.
@@ -53,25 +63,21 @@ func (r *Report) keep(n int, o Order) {
 
 // report makes a report of the chosen flows. It calls done with the measures of each flow.
 func (s *Summary) report(c Choice, done func(*flow, *measures)) Report {
+	// Each processor takes a part of the flows.
+	length := len(s.order)/runtime.GOMAXPROCS(0) + 1
+	var parts []*part
+	var running sync.WaitGroup
+	for flows := range slices.Chunk(s.order, length) {
+		p := &part{totals: newTotals()}
+		parts = append(parts, p)
+		running.Go(func() { p.add(s, flows, c, done) })
+	}
+	running.Wait()
 	report := Report{Flows: []Flow{}}
-	mayChoose := c.limit()
 	totals := newTotals()
-	scratch := newMeasures()
-	numbers := new(results)
-	byQuantile := c.Order.byQuantile()
-	for _, f := range s.order {
-		m := f.measures(scratch)
-		numbers.sums = m.sums
-		line := s.line(f, numbers)
-		totals.add(f, m, &line)
-		// Quantiles take time, and most flows are not chosen.
-		if byQuantile {
-			line = s.line(f, m.results())
-		}
-		if mayChoose(&report, &line) {
-			report.Flows = append(report.Flows, s.line(f, m.results()))
-		}
-		done(f, m)
+	for _, p := range parts {
+		totals.merge(p.totals)
+		report.Flows = append(report.Flows, p.Flows...)
 	}
 	if c.First > 0 {
 		report.keep(c.First, c.Order)
@@ -80,10 +86,42 @@ func (s *Summary) report(c Choice, done func(*flow, *measures)) Report {
 	return report
 }
 
-// line makes the line of a flow from its results.
-func (s *Summary) line(f *flow, of *results) Flow {
+// part is the report of a part of the flows.
+type part struct {
+	Report
+	totals *totals
+}
+
+func (p *part) add(s *Summary, flows []*flow, c Choice, done func(*flow, *measures)) {
+	mayChoose := c.limit()
+	scratch := newMeasures()
+	numbers := new(results)
+	needs := c.needs()
+	var line Flow
+	for _, f := range flows {
+		m := f.measures(scratch)
+		numbers.sums = m.sums
+		line = s.sums(f, numbers)
+		p.totals.add(f, m, &line)
+		// The rest takes time, and most flows are not chosen.
+		switch needs {
+		case sortedBySums:
+		case sortedByFigures:
+			line = s.line(f, numbers)
+		case sortedByQuantiles:
+			line = s.line(f, m.results())
+		}
+		if mayChoose(&p.Report, &line) {
+			p.Flows = append(p.Flows, s.line(f, m.results()))
+		}
+		done(f, m)
+	}
+}
+
+// sums makes the part of a flow's line that totals need.
+func (s *Summary) sums(f *flow, of *results) Flow {
 	line := Flow{
-		Flow: f.Flow, CongestionControls: append([]string{}, f.controls()...), Closed: f.closed, CloseReason: f.reason,
+		Flow: f.Flow, Closed: f.closed, CloseReason: f.reason,
 		Figures: Figures{
 			StartNs: f.firstNs, EndNs: f.lastNs, DurationS: seconds(f.lastNs - f.firstNs),
 			Samples: f.samples, Events: f.events,
@@ -93,17 +131,27 @@ func (s *Summary) line(f *flow, of *results) Flow {
 			Retransmissions: Retransmissions{
 				Packets: of.retransmits.total(f.Inherited), Bytes: of.retransmittedBytes.total(f.Inherited),
 			},
-			CAStateShare: caStateShare(of.caNs, of.caOK),
 		},
-	}
-	if f.samples > 0 {
-		line.ActiveS = max(0, seconds(f.lastSampleNs-f.startNs()))
 	}
 	if minRtt := of.minRtt; minRtt != tcp.Absent {
 		line.MinRttUs = &minRtt
 	}
 	if merged := of.merged; merged.Samples > 0 {
 		line.Merged = &merged
+	}
+	if f.extras != nil {
+		f.extras.uncounted.complete(f, &line.Retransmissions)
+	}
+	return line
+}
+
+// line makes the line of a flow from its results.
+func (s *Summary) line(f *flow, of *results) Flow {
+	line := s.sums(f, of)
+	line.CongestionControls = append([]string{}, f.controls()...)
+	line.CAStateShare = caStateShare(of.caNs, of.caOK)
+	if f.samples > 0 {
+		line.ActiveS = max(0, seconds(f.lastSampleNs-f.startNs()))
 	}
 	if s.drops {
 		line.Retransmissions.Losses = &diagnose.Losses{Here: []diagnose.Place{}}
@@ -113,7 +161,6 @@ func (s *Summary) line(f *flow, of *results) Flow {
 		if s.drops {
 			line.Retransmissions.Losses = extra.places.Losses()
 		}
-		extra.uncounted.complete(f, &line.Retransmissions)
 		counted = extra.counts
 	}
 	line.setRates(of.acked, of.received)

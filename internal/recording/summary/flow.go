@@ -165,6 +165,12 @@ func (c *counts) add(e *tcp.Event) {
 	}
 }
 
+func (c *counts) merge(o *counts) {
+	addArray(c.causes[:], o.causes[:])
+	addArray(c.codes[:], o.codes[:])
+	addArray(c.undone[:], o.undone[:])
+}
+
 func newFlow(id tcp.FlowID) *flow {
 	f := &flow{reason: tcp.ReasonStillOpen}
 	f.ID = id

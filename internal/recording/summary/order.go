@@ -22,14 +22,25 @@ var OrderByBytes = Order{Key: "bytes"}
 
 // sortKey compares flows by a number or by a text. ok is false if the flow lacks the value.
 type sortKey struct {
-	name     string
-	number   func(*Flow) (v float64, ok bool)
-	text     func(*Flow) string
-	quantile bool // of the samples
+	name   string
+	number func(*Flow) (v float64, ok bool)
+	text   func(*Flow) string
+	needs  sortedBy
 }
 
+// sortedBy is the part of a flow's line that an order needs.
+type sortedBy uint8
+
+const (
+	sortedByFigures   sortedBy = iota // all but the quantiles
+	sortedBySums                      // the part that totals need
+	sortedByQuantiles                 // quantiles of the samples
+)
+
 var sortKeys = []sortKey{
-	{name: "bytes", number: func(f *Flow) (float64, bool) { return float64(f.bytes()), f.Samples > 0 }},
+	{name: "bytes", needs: sortedBySums, number: func(f *Flow) (float64, bool) {
+		return float64(f.bytes()), f.Samples > 0
+	}},
 	{name: "rate_bps", number: func(f *Flow) (float64, bool) {
 		up, upOK := number(f.AckedRateBps)
 		down, downOK := number(f.ReceiveRateBps)
@@ -50,18 +61,18 @@ var sortKeys = []sortKey{
 	{name: "received_bytes", number: func(f *Flow) (float64, bool) { return number(f.ReceivedBytes) }},
 	{name: "acked_rate_bps", number: func(f *Flow) (float64, bool) { return number(f.AckedRateBps) }},
 	{name: "receive_rate_bps", number: func(f *Flow) (float64, bool) { return number(f.ReceiveRateBps) }},
-	{name: "rtt_us", quantile: true, number: func(f *Flow) (float64, bool) { return number(f.medianRttUs()) }},
-	{name: "rtt_p99_us", quantile: true, number: func(f *Flow) (float64, bool) {
+	{name: "rtt_us", needs: sortedByQuantiles, number: func(f *Flow) (float64, bool) { return number(f.medianRttUs()) }},
+	{name: "rtt_p99_us", needs: sortedByQuantiles, number: func(f *Flow) (float64, bool) {
 		return number(of(f.Rtt, func(d *Distribution) int64 { return d.P99 }))
 	}},
-	{name: "srtt_us", quantile: true, number: func(f *Flow) (float64, bool) {
+	{name: "srtt_us", needs: sortedByQuantiles, number: func(f *Flow) (float64, bool) {
 		return number(of(f.Srtt, (*Spread).median))
 	}},
 	{name: "min_rtt_us", number: func(f *Flow) (float64, bool) { return number(f.MinRttUs) }},
-	{name: "cwnd_packets", quantile: true, number: func(f *Flow) (float64, bool) {
+	{name: "cwnd_packets", needs: sortedByQuantiles, number: func(f *Flow) (float64, bool) {
 		return number(of(f.Cwnd, (*Spread).median))
 	}},
-	{name: "in_flight_packets", quantile: true, number: func(f *Flow) (float64, bool) {
+	{name: "in_flight_packets", needs: sortedByQuantiles, number: func(f *Flow) (float64, bool) {
 		return number(of(f.InFlight, (*Spread).median))
 	}},
 	{name: "lost_packets", number: func(f *Flow) (float64, bool) { return number(f.LostPackets) }},
@@ -126,10 +137,12 @@ func (o Order) key() int {
 	return slices.IndexFunc(sortKeys, func(k sortKey) bool { return k.name == o.Key })
 }
 
-// byQuantile reports whether the order is that of a quantile of the samples.
-func (o Order) byQuantile() bool {
-	i := o.key()
-	return i >= 0 && sortKeys[i].quantile
+// needs returns what the order needs.
+func (o Order) needs() sortedBy {
+	if i := o.key(); i >= 0 {
+		return sortKeys[i].needs
+	}
+	return sortedByFigures
 }
 
 func (o Order) value(f *Flow) (v sortValue) {

@@ -23,21 +23,16 @@ type Summary struct {
 	unseen [256]bool // index: event kind
 	drops  bool
 	bytes  bool // only bytes are kept
-	// dense holds flows by ID. IDs come from a file, so very large ones go into sparse.
-	dense  []*flow
-	sparse map[tcp.FlowID]*flow
+	flows  tcp.ByFlow[*flow]
 	order  []*flow // in order of the first record
 	up     *stats.PeakRate
 	down   *stats.PeakRate
 	loss   *tcp.Loss
 }
 
-// maxDense is the highest ID in dense. Its pointers then need 8 MiB.
-const maxDense = 1 << 20
-
 // New returns an empty summary.
 func New(o Options) *Summary {
-	s := &Summary{sparse: map[tcp.FlowID]*flow{}}
+	s := &Summary{}
 	s.up = stats.NewPeakRate(totalRateBins)
 	s.down = stats.NewPeakRate(totalRateBins)
 	s.drops = o.Drops
@@ -59,23 +54,12 @@ func Fields() []tcp.Field {
 
 // flow returns a flow and creates it if needed.
 func (s *Summary) flow(id tcp.FlowID) *flow {
-	if int(id) < len(s.dense) {
-		if f := s.dense[id]; f != nil {
-			return f
-		}
-	} else if f := s.sparse[id]; f != nil {
-		return f
+	f := s.flows.At(id)
+	if f == nil {
+		f = newFlow(id)
+		s.order = append(s.order, f)
+		s.flows.Set(id, f)
 	}
-	f := newFlow(id)
-	s.order = append(s.order, f)
-	if id > maxDense {
-		s.sparse[id] = f
-		return f
-	}
-	if n := int(id) + 1; n > len(s.dense) {
-		s.dense = append(s.dense, make([]*flow, n-len(s.dense))...)
-	}
-	s.dense[id] = f
 	return f
 }
 

@@ -1,9 +1,6 @@
 package summary
 
-import (
-	"airtide/internal/diagnose"
-	"airtide/internal/stats"
-)
+import "airtide/internal/diagnose"
 
 // totals adds up flows.
 type totals struct {
@@ -15,28 +12,22 @@ type totals struct {
 
 // windows are the round-trip times, windows and congestion states of flows.
 type windows struct {
-	rtt, srtt, cwnd, inFlight stats.Sketch
-	caNs                      [numCAStates]int64
-	caOK                      bool
+	sketches
+	caNs [numCAStates]int64
+	caOK bool
 }
 
-func newWindows() windows {
-	return windows{
-		rtt: stats.NewSketch(), srtt: stats.NewSketch(), cwnd: stats.NewSketch(), inFlight: stats.NewSketch(),
-	}
+func (w *windows) add(s *sketches, caNs []int64, caOK bool) {
+	w.merge(s)
+	w.caOK = w.caOK || caOK
+	addArray(w.caNs[:], caNs)
 }
 
-func (w *windows) add(m *measures) {
-	w.rtt.Merge(&m.rtt)
-	w.srtt.Merge(&m.srtt)
-	w.cwnd.Merge(&m.cwnd)
-	w.inFlight.Merge(&m.inFlight)
-	w.caOK = w.caOK || m.caOK
-	addArray(w.caNs[:], m.caNs[:])
+func newTotals() *totals {
+	return &totals{all: windows{sketches: newSketches()}, senders: windows{sketches: newSketches()}}
 }
 
-func newTotals() *totals { return &totals{all: newWindows(), senders: newWindows()} }
-
+// add adds a flow with the sums of its line.
 func (t *totals) add(f *flow, m *measures, line *Flow) {
 	t.Flows++
 	if f.closed {
@@ -44,51 +35,82 @@ func (t *totals) add(f *flow, m *measures, line *Flow) {
 	} else {
 		t.Open++
 	}
-	if !t.started || line.StartNs < t.StartNs {
-		t.StartNs = line.StartNs
-	}
-	t.started = true
-	t.EndNs = max(t.EndNs, line.EndNs)
-	t.Samples += line.Samples
-	t.Events += line.Events
 	if f.samples == 0 {
 		t.Silent++
 	}
-	addTo(&t.AckedBytes, line.AckedBytes)
-	addTo(&t.ReceivedBytes, line.ReceivedBytes)
-	addTo(&t.DeliveredPackets, line.DeliveredPackets)
-	addTo(&t.LostPackets, line.LostPackets)
-	addTo(&t.Retransmissions.Packets, line.Retransmissions.Packets)
-	addTo(&t.Retransmissions.Bytes, line.Retransmissions.Bytes)
-	if l := line.Retransmissions.Losses; l != nil {
-		if t.Retransmissions.Losses == nil {
-			t.Retransmissions.Losses = &diagnose.Losses{Here: []diagnose.Place{}}
-		}
-		t.Retransmissions.Losses.Add(l)
-	}
-	if line.Merged != nil {
-		if t.Merged == nil {
-			t.Merged = new(Merged)
-		}
-		t.Merged.Segments += line.Merged.Segments
-		t.Merged.Samples += line.Merged.Samples
-	}
-	if line.MinRttUs != nil && (t.MinRttUs == nil || *line.MinRttUs < *t.MinRttUs) {
-		t.MinRttUs = line.MinRttUs
-	}
-	t.all.add(m)
-	if line.role().Direction == "sender" {
+	t.sum(&line.Figures)
+	t.all.add(&m.sketches, m.caNs[:], m.caOK)
+	if line.direction() == sender {
 		t.Senders++
-		t.senders.add(m)
+		t.senders.add(&m.sketches, m.caNs[:], m.caOK)
 	}
 	if f.extras != nil {
-		addArray(t.counts.causes[:], f.extras.counts.causes[:])
-		addArray(t.counts.codes[:], f.extras.counts.codes[:])
-		addArray(t.counts.undone[:], f.extras.counts.undone[:])
+		t.counts.merge(&f.extras.counts)
 	}
 }
 
+// merge adds the totals of other flows. The result is the same for flows in any parts.
+func (t *totals) merge(o *totals) {
+	if o.Flows == 0 {
+		return
+	}
+	t.Flows += o.Flows
+	t.Open += o.Open
+	t.Closed += o.Closed
+	t.Silent += o.Silent
+	t.Senders += o.Senders
+	t.sum(&o.Figures)
+	t.all.add(&o.all.sketches, o.all.caNs[:], o.all.caOK)
+	t.senders.add(&o.senders.sketches, o.senders.caNs[:], o.senders.caOK)
+	t.counts.merge(&o.counts)
+}
+
+// sum adds the sums of a flow or of several.
+func (t *totals) sum(g *Figures) {
+	if !t.started || g.StartNs < t.StartNs {
+		t.StartNs = g.StartNs
+	}
+	t.started = true
+	t.EndNs = max(t.EndNs, g.EndNs)
+	t.Samples += g.Samples
+	t.Events += g.Events
+	addTo(&t.AckedBytes, g.AckedBytes)
+	addTo(&t.ReceivedBytes, g.ReceivedBytes)
+	addTo(&t.DeliveredPackets, g.DeliveredPackets)
+	addTo(&t.LostPackets, g.LostPackets)
+	addTo(&t.Retransmissions.Packets, g.Retransmissions.Packets)
+	addTo(&t.Retransmissions.Bytes, g.Retransmissions.Bytes)
+	if g.Merged != nil {
+		if t.Merged == nil {
+			t.Merged = new(Merged)
+		}
+		t.Merged.Segments += g.Merged.Segments
+		t.Merged.Samples += g.Merged.Samples
+	}
+	if g.MinRttUs != nil && (t.MinRttUs == nil || *g.MinRttUs < *t.MinRttUs) {
+		t.MinRttUs = g.MinRttUs
+	}
+}
+
+// losses adds the places where packets of the flows were lost. The order of the places depends on
+// the order of the flows.
+func (t *totals) losses(flows []*flow) {
+	if len(flows) == 0 {
+		return
+	}
+	sum := &diagnose.Losses{Here: []diagnose.Place{}}
+	for _, f := range flows {
+		if f.extras != nil {
+			sum.Add(f.extras.places.Losses())
+		}
+	}
+	t.Retransmissions.Losses = sum
+}
+
 func (t *totals) report(s *Summary) Totals {
+	if s.drops {
+		t.losses(s.order)
+	}
 	t.DurationS = seconds(t.EndNs - t.StartNs)
 	t.ActiveS = s.activeS()
 	t.setRates(s.up.Bps(), s.down.Bps())

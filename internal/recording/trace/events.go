@@ -77,9 +77,10 @@ var errEvent = errors.New("malformed event")
 func parseEvents(b []byte, yield func(*tcp.Event) error) error {
 	c := cursor{b: b}
 	var timeNs int64
+	var e tcp.Event
 	for len(c.b) > 0 {
 		r := cursor{b: c.bytes()}
-		var e tcp.Event
+		e = tcp.Event{}
 		timeNs += r.signed()
 		e.TimeNs = timeNs
 		e.Flow = tcp.FlowID(r.number(1<<32 - 1))

@@ -49,7 +49,7 @@ func (r *Reader) Scan(ctx context.Context, o ScanOptions, sink tcp.Sink) error {
 	samples.selection = newSelection(&o)
 	s := scanning{
 		blocks: newBlocks(ctx, r.source, r.Size()), samples: samples, sink: sink,
-		defined: make(map[tcp.FlowID]bool), flows: flowsDecoder{names: map[string]string{}},
+		flows: flowsDecoder{names: map[string]string{}},
 	}
 	s.limits = newLimits()
 	s.maxFlows = o.MaxFlows
@@ -98,7 +98,7 @@ type scanning struct {
 	blocks
 	samples *samplesDecoder
 	sink    tcp.Sink
-	defined map[tcp.FlowID]bool // flows that the sink knows
+	defined tcp.FlowSet // flows that the sink knows
 	flows   flowsDecoder
 	limits  limits
 	text    []byte
@@ -205,22 +205,22 @@ func (s *scanning) deliverFlow(f *tcp.Flow) error {
 
 // admit counts a flow that is delivered for the first time.
 func (s *scanning) admit(id tcp.FlowID) error {
-	if s.defined[id] {
+	if s.defined.Has(id) {
 		return nil
 	}
 	if !take(&s.limits.flows, 1) {
 		return errManyFlows
 	}
-	if s.maxFlows > 0 && len(s.defined) >= s.maxFlows {
+	if s.maxFlows > 0 && s.defined.Len() >= s.maxFlows {
 		return sinkError{&ManyFlowsError{s.maxFlows}}
 	}
-	s.defined[id] = true
+	s.defined.Add(id)
 	return nil
 }
 
 // define gives the sink a flow whose definition was lost.
 func (s *scanning) define(id tcp.FlowID, ns int64) error {
-	if s.defined[id] {
+	if s.defined.Has(id) {
 		return nil
 	}
 	if err := s.admit(id); err != nil {
