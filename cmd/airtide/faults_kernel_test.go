@@ -5,13 +5,16 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/sys/clock"
@@ -260,4 +263,123 @@ func TestATimeNamespace(t *testing.T) {
 			t.Errorf("%s: the host has slept for another %s", source, time.Duration(d))
 		}
 	}
+}
+
+// TestAReadOnlyRun runs every verb where /run can only be read. It works, or one line names the
+// folder. A verb that fails for another reason says what it says elsewhere. Nothing stays pinned,
+// and one that fails leaves no file.
+func TestAReadOnlyRun(t *testing.T) {
+	need.Root(t)
+	files := faultFiles(t)
+	program := built(t)
+	pins := t.TempDir()
+	if err := unix.Mount("none", pins, "bpf", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Unmount(pins, 0)
+	// The storage of all tunes stays, and each tune uses it again.
+	pinned := func() []string {
+		return slices.DeleteFunc(namesBelow(t, pins), func(path string) bool {
+			return path == filepath.Join(pins, "airtide/tune/sockets")
+		})
+	}
+	empty := pinned()
+	const (
+		script   = `mount -t tmpfs -o ro none /run && mount --bind "$1" /sys/fs/bpf && shift && exec "$0" "$@"`
+		readOnly = ": read-only file system\n"
+	)
+	var named []string
+	eachVerb(t, func(t *testing.T, verb *cobra.Command, path []string, row faultRow) {
+		if !verb.Runnable() {
+			return
+		}
+		args := files(row.whole(path))
+		args = slices.DeleteFunc(args, func(arg string) bool { return arg == "--dry-run" })
+		cmd := exec.Command("unshare", append([]string{"-m", "sh", "-c", script, program, pins}, args...)...)
+		cmd.Dir = t.TempDir()
+		stderr, status := runUntil(t, cmd, readOnly, "listening on")
+		wantClean(t, stderr) // some write captures and figures to standard output
+		says := strings.HasSuffix(stderr, readOnly) && strings.Contains(stderr, " /run/")
+		if says {
+			named = append(named, strings.Join(path, " "))
+		}
+		left, err := os.ReadDir(cmd.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status != 0 && len(left) > 0 {
+			t.Errorf("it fails and leaves %v", left)
+		}
+		if left := pinned(); !slices.Equal(left, empty) {
+			t.Errorf("it leaves the pins %q", left)
+		}
+		switch {
+		case status == statusFailed && !says:
+			elsewhere := exec.Command(program, args...)
+			elsewhere.Dir = t.TempDir()
+			if _, want, _ := runCmd(t, elsewhere); stderr != want {
+				t.Errorf("it says %q, and with a writable /run %q", stderr, want)
+			}
+		case status == statusFailed && strings.Count(stderr, "\n") != 1, status != 0 && status != statusFailed:
+			t.Errorf("status %d: %s", status, stderr)
+		}
+	})
+	for _, verb := range []string{"cell run", "lab run", "share run"} {
+		if !slices.Contains(named, verb) {
+			t.Errorf("%s does not name the folder, but %q do", verb, named)
+		}
+	}
+}
+
+// runUntil runs a command to its end. It interrupts it once its output has one of the texts.
+func runUntil(t *testing.T, cmd *exec.Cmd, texts ...string) (stderr string, status int) {
+	t.Helper()
+	dir := t.TempDir()
+	files := make([]*os.File, 2)
+	for i := range files {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprint(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		files[i] = f
+	}
+	output := func(i int) string {
+		text, err := os.ReadFile(files[i].Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	cmd.Stdout = files[0]
+	cmd.Stderr = files[1]
+	ended := startVerb(t, cmd)
+	defer cmd.Process.Kill() // should it not have ended
+	waitFor(t, fmt.Sprintf("the end of %q, or one of %q", cmd.Args, texts), func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			both := output(0) + output(1)
+			return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(both, text) })
+		}
+	})
+	_ = cmd.Process.Signal(os.Interrupt)
+	<-ended
+	return output(1), cmd.ProcessState.ExitCode()
+}
+
+// namesBelow returns the paths of all files below a folder, without the folders.
+func namesBelow(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			names = append(names, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }

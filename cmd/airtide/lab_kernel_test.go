@@ -98,22 +98,6 @@ func TestLabFromFileToClaims(t *testing.T) {
 	}
 }
 
-// Without a place for its lock, the lab starts nothing and names the folder.
-func TestAReadOnlyRunFolderIsNamed(t *testing.T) {
-	need.Root(t)
-	dir := t.TempDir()
-	script := "mount -t tmpfs -o ro none /run && exec " + built(t) + " lab run quickstart -o " + dir
-	out, err := exec.Command("unshare", "-m", "sh", "-c", script).CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != statusFailed ||
-		!strings.Contains(string(out), "/run/airtide: read-only file system") {
-		t.Errorf("%v: %s", err, out)
-	}
-	if left, _ := os.ReadDir(dir); len(left) > 0 {
-		t.Errorf("it left %v", left)
-	}
-}
-
 const sharingExperiment = `
 name: sharing
 duration: 8 s
