@@ -127,13 +127,22 @@ CC_INLINE void cubic_follow_rtt(struct tcp_sock *tp, struct cc_cubic *ca, const 
 	cc_cubic_follow_rtt(ca, law, cubic_real_us(tp->srtt_us >> 3), round_ended, now);
 }
 
+/* Whether the window may grow. The rule with headroom is tcp_is_cwnd_limited of Linux 2.6.29 for
+ * devices without segmentation offload: it counts what was in flight before the ACK. */
+CC_INLINE int cubic_may_grow(struct tcp_sock *tp, u32 acked)
+{
+	if (parameters.headroom)
+		return tp->snd_cwnd <= tcp_packets_in_flight(tp) + acked + parameters.headroom;
+	return tcp_is_cwnd_limited(tp);
+}
+
 CC_INLINE void cubic_cong_avoid(struct sock *sk, struct cc_cubic *ca, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct cc_law law = cubic_law();
 	u32 now;
 
-	if (!tcp_is_cwnd_limited(tp))
+	if (!cubic_may_grow(tp, acked))
 		return;
 	if (tcp_in_slow_start(tp)) {
 		acked = tcp_slow_start(tp, acked);

@@ -33,6 +33,9 @@ struct cc_parameters {
 	 * the window shall grow. */
 	u32 time_num;
 	u32 time_den;
+	/* cubic_plain: the window grows only while it is at most so many packets larger than what was
+	 * in flight, as kernels before 3.16 have it with 3. 0: as today's kernel has it. */
+	u32 headroom;
 };
 
 #define CC_MAGIC "airtide"

@@ -52,6 +52,10 @@ struct tcp_sock {
 	u32 srtt_us; /* 1/8 us */
 	u32 lsndtime;
 	u32 max_packets_out;
+	u32 packets_out;
+	u32 sacked_out;
+	u32 lost_out;
+	u32 retrans_out;
 	u64 tcp_mstamp;
 	u8 is_cwnd_limited : 1;
 };
@@ -135,6 +139,12 @@ CC_INLINE int after(u32 a, u32 b)
 CC_INLINE int tcp_in_slow_start(const struct tcp_sock *tp)
 {
 	return tp->snd_cwnd < tp->snd_ssthresh;
+}
+
+/* tcp_packets_in_flight of include/net/tcp.h. */
+CC_INLINE u32 tcp_packets_in_flight(const struct tcp_sock *tp)
+{
+	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
 }
 
 /* tcp_is_cwnd_limited of include/net/tcp.h: whether the window limits the sender. */

@@ -27,6 +27,7 @@ var ccParameterFlags = []string{
 	"rtt-ref",
 	"beta",
 	"no-hystart",
+	"headroom",
 	"gamma",
 	"gamma-low",
 	"gamma-high",
@@ -40,6 +41,8 @@ func (p *ccParameters) define(fl *pflag.FlagSet) {
 	fl.Var(units.NumberFlag(&p.Beta), "beta",
 		"CUBIC: share of the window that remains after a loss (default 0.7, the kernel's 717/1024)")
 	fl.BoolVar(&p.NoHyStart, "no-hystart", false, "CUBIC: slow start lasts until the first loss")
+	fl.Uint32Var(&p.Headroom, "headroom", 0, "cubic_plain: its window grows only while it is at most so many "+
+		"packets larger than what was in flight, as kernels before 3.16 did with 3")
 	fl.StringVar(&p.timeRatio, "time-ratio", "",
 		"CUBIC: speed of this kernel's clock relative to real time: N or P/Q (default 1)")
 	fl.Var(units.NumberFlag(&p.Gamma), "gamma",
@@ -70,6 +73,8 @@ func (p *ccParameters) of(cmd *cobra.Command, k congestion.Kind) (congestion.Par
 			out.Beta = p.Beta
 		case "no-hystart":
 			out.NoHyStart = p.NoHyStart
+		case "headroom":
+			out.Headroom = p.Headroom
 		case "gamma":
 			out.Gamma = p.Gamma
 		case "gamma-low":

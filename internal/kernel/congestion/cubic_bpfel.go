@@ -38,6 +38,7 @@ type cubicCcParameters struct {
 	LowWindow uint32
 	TimeNum   uint32
 	TimeDen   uint32
+	Headroom  uint32
 }
 
 type cubicCcUsage struct {

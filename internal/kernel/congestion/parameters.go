@@ -33,6 +33,7 @@ func toWire(k Kind, p Parameters, hz int) wire {
 		Gamma:    steps(p.Gamma, packetSteps),
 		GammaLow: steps(p.GammaLow, packetSteps), GammaHigh: steps(p.GammaHigh, packetSteps),
 		Lambda: steps(p.Lambda, lambdaSteps), LowWindow: p.LowWindow,
+		Headroom: p.Headroom,
 	}
 	if p.NoHyStart {
 		w.Hystart = 0
@@ -65,6 +66,8 @@ func fromWire(raw []byte) (k Kind, p Parameters, ok bool) {
 			p.Beta = float64(w.Beta) / betaSteps
 		case "no-hystart":
 			p.NoHyStart = w.Hystart == 0
+		case "headroom":
+			p.Headroom = w.Headroom
 		case "gamma":
 			p.Gamma = float64(w.Gamma) / packetSteps
 		case "gamma-low":

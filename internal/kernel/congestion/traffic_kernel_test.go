@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"airtide/internal/kernel/congestion/kind"
 	"airtide/test/testnet"
 )
@@ -149,5 +151,36 @@ func TestRTTNeverSampled(t *testing.T) {
 				t.Errorf("congestion control: got %s, want %s", got, l.Name)
 			}
 		})
+	}
+}
+
+// With a headroom the window stops a little above what the receiver's buffer lets be in flight. By
+// the rule of today's kernels slow start grows it to twice that.
+func TestHeadroomStopsTheWindow(t *testing.T) {
+	const headroom = 3
+	windows := map[uint32]uint32{}
+	for _, h := range []uint32{0, headroom} {
+		p := CubicPlain.Defaults()
+		p.Headroom = h
+		p.NoHyStart = true
+		l := mustLoad(t, CubicPlain, p)
+		if got := find(t, l.Name).Parameters.Headroom; got != h {
+			t.Errorf("headroom of the loaded program: got %d, want %d", got, h)
+		}
+		n := testnet.New(t, testnet.Options{Segments: true})
+		n.Client.Out.Delay(20 * time.Millisecond)
+		client, server := n.Connect(testnet.Dial{CongestionControl: l.Name, Server: func(fd int) error {
+			return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 64<<10)
+		}})
+		testnet.MustSend(t, client, server, 2<<20)
+		i := testnet.Info(t, client)
+		if i.Total_retrans > 0 {
+			t.Errorf("headroom %d: %d retransmissions, want none", h, i.Total_retrans)
+		}
+		windows[h] = i.Snd_cwnd
+	}
+	if 4*windows[headroom] > 3*windows[0] {
+		t.Errorf("cwnd: got %d with a headroom and %d without, want at most 0.75 of it",
+			windows[headroom], windows[0])
 	}
 }

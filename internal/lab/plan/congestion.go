@@ -18,6 +18,7 @@ type CongestionControl struct {
 	RTTRef    Duration       `json:"rtt_ref,omitzero" jsonschema:"RTT at which cubic_rttk and cubic_rtt equal CUBIC. Default: 1 s for cubic_rttk, 200 ms for cubic_rtt."`
 	Beta      Share          `json:"beta,omitzero" jsonschema:"CUBIC: share of the window that remains after a loss. Default 717/1024."`
 	HyStart   *bool          `json:"hystart,omitzero" jsonschema:"CUBIC: whether slow start may end before the first loss. Default true."`
+	Headroom  int            `json:"headroom,omitzero" jsonschema:"cubic_plain: its window grows only while it is at most so many packets larger than what was in flight, as kernels before 3.16 did with 3. Default: the rule of today's kernels."`
 	Gamma     int            `json:"gamma,omitzero" jsonschema:"Compound: initial number of packets that may wait in the path. Default 30."`
 	GammaLow  int            `json:"gamma_low,omitzero" jsonschema:"Compound: smallest gamma, in packets. Default 5."`
 	GammaHigh int            `json:"gamma_high,omitzero" jsonschema:"Compound: largest gamma, in packets. Default 30."`
@@ -40,7 +41,7 @@ func (*CongestionKind) Choices() []string {
 
 // parameterFields maps the fields of a file to the parameter names of package congestion.
 var parameterFields = map[string]string{
-	"rtt-ref": "rtt_ref", "beta": "beta", "no-hystart": "hystart", "gamma": "gamma", "gamma-low": "gamma_low",
+	"rtt-ref": "rtt_ref", "beta": "beta", "no-hystart": "hystart", "headroom": "headroom", "gamma": "gamma", "gamma-low": "gamma_low",
 	"gamma-high": "gamma_high", "lambda": "lambda", "low-window": "low_window",
 }
 
@@ -62,6 +63,9 @@ func (c CongestionControl) parameters() congestion.Parameters {
 	given(&p.Beta, float64(c.Beta))
 	if c.HyStart != nil {
 		p.NoHyStart = !*c.HyStart
+	}
+	if c.Headroom != 0 {
+		p.Headroom = uint32(max(c.Headroom, 0))
 	}
 	given(&p.Gamma, float64(c.Gamma))
 	given(&p.GammaLow, float64(c.GammaLow))
@@ -136,7 +140,8 @@ func (own CongestionControl) check(c *checker, name string) {
 	}
 	for field, value := range map[string]int{
 		"gamma": own.Gamma, "gamma_low": own.GammaLow, "gamma_high": own.GammaHigh, "low_window": own.LowWindow,
-		"lower": own.Lower, "upper": own.Upper,
+		"headroom": own.Headroom,
+		"lower":    own.Lower, "upper": own.Upper,
 	} {
 		if value < 0 {
 			c.problem(path+"."+field, c.found(path+"."+field), "packets, 1 or more")

@@ -14,6 +14,9 @@ type Parameters struct {
 	Beta float64 `json:"beta,omitempty"`
 	// NoHyStart lets slow start last until loss.
 	NoHyStart bool `json:"no_hystart,omitempty"`
+	// Headroom lets the window of cubic_plain grow only while it is at most so many packets larger
+	// than what was in flight, as kernels before 3.16 did with 3. 0 is the rule of today's kernels.
+	Headroom uint32 `json:"headroom,omitempty"`
 	// TimeNum / TimeDen is the speed of the kernel's clock in units of real time (airtide
 	// timewarp). A CUBIC needs it to grow its window by real time. 0 / 0 is 1.
 	TimeNum uint32 `json:"time_num,omitempty"`
@@ -42,6 +45,7 @@ const (
 	// maxTimeTerm keeps products within 64 bits.
 	maxTimeTerm  = 1_000_000
 	maxLowWindow = 1 << 20
+	maxHeadroom  = 1 << 20
 )
 
 // Names lists the parameters of a kind, by the names of the command line's flags.
@@ -51,6 +55,8 @@ func (k Kind) Names() []string {
 		return []string{"gamma", "gamma-low", "gamma-high", "lambda", "low-window"}
 	case CubicRTT, CubicRTTK:
 		return []string{"rtt-ref", "beta", "no-hystart"}
+	case CubicPlain:
+		return []string{"beta", "no-hystart", "headroom"}
 	}
 	return []string{"beta", "no-hystart"}
 }
@@ -75,6 +81,8 @@ func (p Parameters) Check(k Kind) error {
 			errs = append(errs, within("reference RTT in microseconds", float64(p.RTTRefUs), MinRTTRefUs, MaxRTTRefUs))
 		case "beta":
 			errs = append(errs, within("beta", p.Beta, 0.1, 0.95))
+		case "headroom":
+			errs = append(errs, within("headroom", float64(p.Headroom), 0, maxHeadroom))
 		case "gamma":
 			errs = append(errs, within("gamma", p.Gamma, p.GammaLow, p.GammaHigh))
 		case "gamma-low":
@@ -121,6 +129,7 @@ func (p Parameters) String() string {
 	add(p.RTTRefUs != 0, "rtt-ref=%gms", float64(p.RTTRefUs)/1000)
 	add(p.Beta != 0, "beta=%.4g", p.Beta)
 	add(p.NoHyStart, "no-hystart=%t", true)
+	add(p.Headroom != 0, "headroom=%d", p.Headroom)
 	add(p.TimeDen == 1, "time-ratio=%d", p.TimeNum)
 	add(p.TimeDen > 1, "time-ratio=%s", fmt.Sprintf("%d/%d", p.TimeNum, p.TimeDen))
 	add(p.Gamma != 0, "gamma=%g", p.Gamma)
