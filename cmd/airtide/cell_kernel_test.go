@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"airtide/internal/cell"
 	"airtide/test/need"
 )
 
@@ -75,6 +76,20 @@ func TestCellRunGivesTheCommandItsMachines(t *testing.T) {
 func startCell(t *testing.T) (*exec.Cmd, []string) {
 	t.Helper()
 	cmd := airtide("cell", "run", cellFile(t, homeCell), "--json")
+	hosts := awaitCell(t, cmd)
+	if len(hosts) != 3 {
+		t.Errorf("cell run prints %v", hosts)
+	}
+	var namespaces []string
+	for _, h := range hosts {
+		namespaces = append(namespaces, filepath.Join("/run/netns", h.Namespace))
+	}
+	return cmd, namespaces
+}
+
+// awaitCell starts cell run with --json and returns its hosts once they are ready.
+func awaitCell(t *testing.T, cmd *exec.Cmd) []cell.Host {
+	t.Helper()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -91,14 +106,10 @@ func startCell(t *testing.T) (*exec.Cmd, []string) {
 	if err := json.Unmarshal(line, &ready); err != nil {
 		t.Fatal(err)
 	}
-	if ready.PID != cmd.Process.Pid || len(ready.Hosts) != 3 {
+	if ready.PID != cmd.Process.Pid {
 		t.Errorf("cell run prints %s", line)
 	}
-	var namespaces []string
-	for _, h := range ready.Hosts {
-		namespaces = append(namespaces, filepath.Join("/run/netns", h.Namespace))
-	}
-	return cmd, namespaces
+	return ready.Hosts
 }
 
 func TestCellEndsWhatItsCommandLeft(t *testing.T) {

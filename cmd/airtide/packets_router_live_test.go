@@ -16,50 +16,60 @@ import (
 	"airtide/test/need"
 )
 
-// accessPoint makes a client, an access point, a modem and a server in namespaces with these names.
-// The access point forwards between br-lan, whose port is the radio, and wan0, the access line to
-// the modem, which bridges it to the server.
+// accessPoint makes a router: it forwards between br-lan, whose port is the radio, and wan0, the access
+// line. Their far ends are in the namespace air, in which the cells of radio and line run.
 const accessPoint = `set -e
-for n in $client $ap $modem $server; do ip netns add $n; done
-ip link add eth0 netns $client type veth peer name radio0 netns $ap
-ip link add line netns $modem type veth peer name wan0 netns $ap
-ip link add eth0 netns $server type veth peer name far netns $modem
-ip -n $modem link add br0 type bridge
-for d in line far; do ip -n $modem link set $d master br0; done
-for d in line far br0; do ip -n $modem link set $d up; done
+for n in $air $ap; do ip netns add $n; done
 ip -n $ap link add br-lan type bridge
+ip link add radio1 netns $air type veth peer name radio0 netns $ap
+ip link add line1 netns $air type veth peer name wan0 netns $ap
 ip -n $ap link set radio0 master br-lan
-ip -n $ap address add 10.1.0.254/24 dev br-lan
-ip -n $ap address add 10.2.0.254/24 dev wan0
-ip -n $client address add 10.1.0.1/24 dev eth0
-ip -n $server address add 10.2.0.1/24 dev eth0
+ip -n $ap address add 192.168.1.1/24 dev br-lan
+ip -n $ap address add 192.168.2.1/24 dev wan0
 for d in radio0 br-lan wan0; do ip -n $ap link set $d up; done
-for n in $client $server; do ip -n $n link set lo up; ip -n $n link set eth0 up; done
-ip -n $client route add default via 10.1.0.254
-ip -n $server route add default via 10.2.0.254
-ip netns exec $ap sysctl -q net.ipv4.ip_forward=1
-tc -n $ap qdisc add dev radio0 root tbf rate 20mbit burst 10kb limit 100kb
-tc -n $ap qdisc add dev wan0 root tbf rate 20mbit burst 10kb limit 100kb`
+for d in radio1 line1; do ip -n $air link set $d up; done
+ip -n $ap route add 10.1.0.0/24 via 192.168.1.2
+ip -n $ap route add 10.2.0.0/24 via 192.168.2.2
+ip netns exec $ap sysctl -q net.ipv4.ip_forward=1`
+
+// radioCell is the air between the access point and a phone.
+const radioCell = `
+name: radio
+terminals: {phone: {radio: {standard: n, phy_rate: 39 Mbit/s, queue: 200 packets}}}
+servers:
+  lan: {outside: {interface: radio1, addresses: 0.0.0.0/0, gateway: 192.168.1.2, via: 192.168.1.1}}
+cell: {ap: {discipline: fifo, queue: 200 packets}}
+path: {rate: 1 Gbit/s}
+`
+
+// lineCell is the access line and a server behind it.
+const lineCell = `
+name: line
+terminals:
+  router:
+    link: ethernet
+    outside: {interface: line1, addresses: 0.0.0.0/0, gateway: 192.168.2.2, via: 192.168.2.1}
+servers: {server: {}}
+path: {rtt: 5 ms, queue: 100 packets, up: {rate: 20 Mbit/s}, down: {rate: %s}}
+`
 
 // A capture on an access point, read through a pipe, tells the wait for the radio from that for the
 // access line. The download waits for the radio, and the upload for the line. Through a slower line
-// the download waits in the modem, before the capture.
+// the download waits in front of it, before the capture.
 func TestACaptureOnAnAccessPointSeparatesRadioAndLine(t *testing.T) {
 	need.Root(t)
 	iperf := need.Tool(t, "iperf3")
 	tcpdump := need.Tool(t, "tcpdump")
-	name := func(host string) string { return fmt.Sprintf("airtide-test-%d-%s", os.Getpid(), host) }
-	ap := name("ap")
-	client := name("client")
-	server := name("server")
-	modem := name("modem")
+	nsenter := need.Tool(t, "nsenter")
+	ap := fmt.Sprintf("airtide-test-%d-ap", os.Getpid())
+	air := fmt.Sprintf("airtide-test-%d-air", os.Getpid())
 	t.Cleanup(func() {
-		for _, n := range []string{ap, client, server, modem} {
+		for _, n := range []string{ap, air} {
 			_ = exec.Command("ip", "netns", "del", n).Run()
 		}
 	})
 	set := exec.Command("sh", "-c", accessPoint)
-	set.Env = append(os.Environ(), "ap="+ap, "client="+client, "server="+server, "modem="+modem)
+	set.Env = append(os.Environ(), "ap="+ap, "air="+air)
 	if out, err := set.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -69,24 +79,29 @@ func TestACaptureOnAnAccessPointSeparatesRadioAndLine(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options []string
-		line    []string // of tc, for the modem
-		radio   bool     // waits for the radio
+		line    string // its rate towards the access point
+		radio   bool   // waits for the radio
 	}{
-		{"download", []string{"-R"}, nil, true},
-		{"upload", nil, nil, false},
-		{
-			"download through a slow line",
-			[]string{"-R"},
-			strings.Fields("tc qdisc add dev line root tbf rate 10mbit burst 10kb limit 100kb"),
-			false,
-		},
+		{"download", []string{"-R"}, "100 Mbit/s", true},
+		{"upload", nil, "100 Mbit/s", false},
+		{"download through a slow line", []string{"-R"}, "10 Mbit/s", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.line != nil {
-				if out, err := in(modem, c.line...).CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
+			machines := map[string]string{}
+			for _, file := range []string{radioCell, fmt.Sprintf(lineCell, c.line)} {
+				run := airtide("cell", "run", cellFile(t, file), "--json")
+				run.Args = append([]string{"nsenter", "--net=/run/netns/" + air, run.Path}, run.Args[1:]...)
+				run.Path = nsenter
+				for _, h := range awaitCell(t, run) {
+					machines[h.Name] = h.Namespace
 				}
+				t.Cleanup(func() {
+					_ = run.Process.Signal(os.Interrupt)
+					_ = run.Wait()
+				})
 			}
+			client := machines["phone"]
+			server := machines["server"]
 			listening := in(server, iperf, "-s", "-1")
 			if err := listening.Start(); err != nil {
 				t.Fatal(err)
@@ -135,6 +150,9 @@ func TestACaptureOnAnAccessPointSeparatesRadioAndLine(t *testing.T) {
 			for _, one := range all.Connections {
 				if one.Bytes() < 4<<20 {
 					continue
+				}
+				if one.Near != "between" {
+					t.Errorf("captured at %q", one.Near)
 				}
 				waits := one.ClientSideUs
 				other := one.ServerSideUs

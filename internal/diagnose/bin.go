@@ -19,6 +19,9 @@ type bin struct {
 	// Growth of the chronographs in µs.
 	busyUs, rwndUs, sndbufUs int64
 	chrono                   bool
+	// listens reports whether a polled connection had mainly received until then. In other sources
+	// a silence is part of a bin with data.
+	listens bool
 
 	ackedBytes, receivedBytes              int64
 	deliveredPackets, lostPackets, retrans int64
@@ -50,9 +53,6 @@ type bin struct {
 	// unaskedNs is the idle time that ended with an acknowledgement of own data: until then the
 	// program had sent nothing.
 	unaskedNs int64
-	// listens reports whether a polled connection had mainly received until then. In other sources
-	// a silence is part of a bin with data.
-	listens bool
 	// shutNs is the time for which the own window was full.
 	shutNs int64
 	// gapNs is the time in which data came behind a gap.

@@ -81,8 +81,10 @@ const (
 	// leastDelay the quantile that stands for the least delay.
 	locatingEchoes = 32
 	leastDelay     = 0.05
-	// atOnceNs is longer than an end needs for its answer.
-	atOnceNs = int64(1e6)
+	// atOnceNs is longer than a kernel needs for its answer, and shorter than two frames without
+	// back-off on an idle radio: DIFS, preamble, the frame, SIFS and its ACK take 130 us or more
+	// (IEEE 802.11-2020, 10.3 and 17.4).
+	atOnceNs = int64(200e3)
 )
 
 // locateByEchoes finds the end that the capture was taken at, if it lacks the handshake: there data

@@ -84,7 +84,7 @@ func TestEchoesTellThePlaceOfACaptureThatBeginsLate(t *testing.T) {
 		place      float64
 		timestamps bool
 		near       string
-	}{{0, true, nearClient}, {0.5, true, nearNone}, {1, true, nearServer}, {0, false, ""}} {
+	}{{0, true, nearClient}, {0.01, true, nearNone}, {0.5, true, nearNone}, {1, true, nearServer}, {0, false, ""}} {
 		var all []*Connection
 		_, err := Run(t.Context(), withoutHandshake(c.place, c.timestamps), Options{
 			Done: func(x *Connection) error { all = append(all, x); return nil },

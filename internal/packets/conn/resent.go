@@ -36,7 +36,8 @@ func (d *side) countSegments(payload uint32, receiver *side, step *Step) {
 }
 
 // locate finds the end that the capture was taken at, once the handshake is complete: there the
-// answers come at once.
+// answers come at once. A near end that took longer may be a busy one, or lie behind a radio: the
+// echoes tell later.
 func (c *connection) locate() {
 	if c.rttNs == 0 {
 		return
@@ -49,12 +50,12 @@ func (c *connection) locate() {
 	toClient := c.ackedNs - c.synAckNs
 	switch {
 	case toServer < 0 || toClient < 0:
-	case toServer > 4*toClient:
-		c.Near = nearClient
-	case toClient > 4*toServer:
-		c.Near = nearServer
-	default:
+	case max(toServer, toClient) <= 4*min(toServer, toClient):
 		c.Near = nearNone
+	case toClient < min(atOnceNs, toServer):
+		c.Near = nearClient
+	case toServer < atOnceNs:
+		c.Near = nearServer
 	}
 }
 

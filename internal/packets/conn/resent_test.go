@@ -65,7 +65,7 @@ func TestLateSegmentsAtTheSenderWereSentAgain(t *testing.T) {
 		place  float64
 		near   string
 		resent *uint64
-	}{{0, "client", &three}, {0.5, "between", nil}, {1, "server", nil}} {
+	}{{0, "client", &three}, {0.02, "", nil}, {0.5, "between", nil}, {1, "server", nil}} {
 		var all []*conn.Connection
 		_, err := conn.Run(t.Context(), uploadWithGap(c.place), conn.Options{
 			Done: func(x *conn.Connection) error { all = append(all, x); return nil },
