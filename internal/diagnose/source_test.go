@@ -330,8 +330,8 @@ func TestRareReorderingIsNoLimit(t *testing.T) {
 	}
 }
 
-// Where a queue overflows, some packets overtake others, too. What was sent again had been lost: the
-// peer reports no duplicates.
+// Where a queue overflows, some packets overtake others, too. What was sent again had been lost:
+// the peer reports no duplicates.
 func TestAQueueThatOverflowsIsNoReordering(t *testing.T) {
 	for _, duplicates := range []int64{0, 3} {
 		got := whole(t, Captured, func(s *scene) {

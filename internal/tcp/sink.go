@@ -61,7 +61,8 @@ func (l *Loss) Since(before *Loss) Loss {
 
 // Sink receives the output of a live monitor or the content of a recording, from one goroutine. A
 // flow comes before its first sample or event, and again with the same ID when more is known. A
-// sink must copy the batches and events that it keeps. A flow that it gets does not change any more.
+// sink must copy the batches and events that it keeps. A flow that it gets does not change any
+// more.
 //
 // Samples of one flow come in the order of time. Between flows, and between samples and events, the
 // order holds only to within the flush period (one second).

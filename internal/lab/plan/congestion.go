@@ -41,8 +41,8 @@ func (*CongestionKind) Choices() []string {
 
 // parameterFields maps the fields of a file to the parameter names of package congestion.
 var parameterFields = map[string]string{
-	"rtt-ref": "rtt_ref", "beta": "beta", "no-hystart": "hystart", "headroom": "headroom", "gamma": "gamma", "gamma-low": "gamma_low",
-	"gamma-high": "gamma_high", "lambda": "lambda", "low-window": "low_window",
+	"rtt-ref": "rtt_ref", "beta": "beta", "no-hystart": "hystart", "headroom": "headroom", "gamma": "gamma",
+	"gamma-low": "gamma_low", "gamma-high": "gamma_high", "lambda": "lambda", "low-window": "low_window",
 }
 
 // boundFields are the fields that only cubic_bound has.

@@ -17,8 +17,8 @@ type Connection struct {
 	// Handshake names the captured part: full, partial or none.
 	Handshake string `json:"handshake"`
 	// Near is the end at which the capture was taken, by the times of the handshake, or, if these
-	// do not tell it, by echoed timestamps: client, server, between, or empty if unknown. It is both if the
-	// ends are on one host, by their addresses.
+	// do not tell it, by echoed timestamps: client, server, between, or empty if unknown. It is
+	// both if the ends are on one host, by their addresses.
 	Near string `json:"near,omitempty"`
 	// HandshakeUs is the time from the last SYN to the ACK of the SYN-ACK; zero if it was not
 	// captured.

@@ -61,7 +61,9 @@ var sortKeys = []sortKey{
 	{name: "received_bytes", number: func(f *Flow) (float64, bool) { return number(f.ReceivedBytes) }},
 	{name: "acked_rate_bps", number: func(f *Flow) (float64, bool) { return number(f.AckedRateBps) }},
 	{name: "receive_rate_bps", number: func(f *Flow) (float64, bool) { return number(f.ReceiveRateBps) }},
-	{name: "rtt_us", needs: sortedByQuantiles, number: func(f *Flow) (float64, bool) { return number(f.medianRttUs()) }},
+	{name: "rtt_us", needs: sortedByQuantiles, number: func(f *Flow) (float64, bool) {
+		return number(f.medianRttUs())
+	}},
 	{name: "rtt_p99_us", needs: sortedByQuantiles, number: func(f *Flow) (float64, bool) {
 		return number(of(f.Rtt, func(d *Distribution) int64 { return d.P99 }))
 	}},
