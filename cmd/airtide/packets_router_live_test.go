@@ -16,8 +16,8 @@ import (
 	"airtide/test/need"
 )
 
-// accessPoint makes a router: it forwards between br-lan, whose port is the radio, and wan0, the access
-// line. Their far ends are in the namespace air, in which the cells of radio and line run.
+// accessPoint makes a router: it forwards between br-lan, whose port is the radio, and wan0, the
+// access line. Their far ends are in the namespace air, in which the cells of radio and line run.
 const accessPoint = `set -e
 for n in $air $ap; do ip netns add $n; done
 ip -n $ap link add br-lan type bridge
