@@ -131,7 +131,7 @@ fidelity: setup build ## the cell beside theory, ns-3 and the papers (an hour; F
 	$(GO) run ./test/bench/fidelity -airtide ./airtide $(FIDELITY)
 
 .PHONY: reproduce
-reproduce: setup build ## the papers' experiments into docs/results (5 hours; REPRODUCE="-only 'p1-*'" for a part)
+reproduce: setup build ## the papers' experiments into docs/results (5.5 hours; REPRODUCE="-only 'p1-*'" for a part)
 	$(GO) run ./test/bench/reproduce -airtide ./airtide $(REPRODUCE)
 
 ##@ Install

@@ -21,8 +21,8 @@ import (
 	"airtide/test/bench/benchtext"
 )
 
-// ofPapers selects the experiments of the five papers, which take about five hours. The other two
-// of p3 go beyond the papers. All experiments take twice as long.
+// ofPapers selects the experiments of the five papers, which take about five and a half hours. The
+// other two of p3 go beyond the papers. All experiments take twice as long.
 const ofPapers = "p1-*,p2-*,p3-bounds,p3-fig*,p4-*,p5-*"
 
 func main() {
