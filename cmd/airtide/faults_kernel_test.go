@@ -288,7 +288,7 @@ func TestAReadOnlyRun(t *testing.T) {
 		script   = `mount -t tmpfs -o ro none /run && mount --bind "$1" /sys/fs/bpf && shift && exec "$0" "$@"`
 		readOnly = ": read-only file system\n"
 	)
-	var named []string
+	named := map[string]string{} // what verbs say that name the folder
 	eachVerb(t, func(t *testing.T, verb *cobra.Command, path []string, row faultRow) {
 		if !verb.Runnable() {
 			return
@@ -301,7 +301,7 @@ func TestAReadOnlyRun(t *testing.T) {
 		wantClean(t, stderr) // some write captures and figures to standard output
 		says := strings.HasSuffix(stderr, readOnly) && strings.Contains(stderr, " /run/")
 		if says {
-			named = append(named, strings.Join(path, " "))
+			named[strings.Join(path, " ")] = stderr
 		}
 		left, err := os.ReadDir(cmd.Dir)
 		if err != nil {
@@ -325,9 +325,12 @@ func TestAReadOnlyRun(t *testing.T) {
 		}
 	})
 	for _, verb := range []string{"cell run", "lab run", "share run"} {
-		if !slices.Contains(named, verb) {
-			t.Errorf("%s does not name the folder, but %q do", verb, named)
+		if named[verb] == "" {
+			t.Errorf("%s does not name the folder, but these do: %q", verb, named)
 		}
+	}
+	if !strings.Contains(named["lab run"], "/run/airtide"+readOnly) {
+		t.Errorf("lab run says %q", named["lab run"])
 	}
 }
 

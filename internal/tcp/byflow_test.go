@@ -38,3 +38,12 @@ func TestByFlowIsAMap(t *testing.T) {
 		t.Errorf("the table has %d values, more than %d", len(table.dense), maxDense)
 	}
 }
+
+func TestANumberOutOfProportionMakesNoTable(t *testing.T) {
+	var table ByFlow[int]
+	table.Set(3, 1)
+	table.Set(4_000_000_000, 2)
+	if len(table.dense) > 10 {
+		t.Errorf("a number out of proportion made a table of %d", len(table.dense))
+	}
+}

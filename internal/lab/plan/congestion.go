@@ -64,9 +64,7 @@ func (c CongestionControl) parameters() congestion.Parameters {
 	if c.HyStart != nil {
 		p.NoHyStart = !*c.HyStart
 	}
-	if c.Headroom != 0 {
-		p.Headroom = uint32(max(c.Headroom, 0))
-	}
+	p.Headroom = uint32(max(c.Headroom, 0))
 	given(&p.Gamma, float64(c.Gamma))
 	given(&p.GammaLow, float64(c.GammaLow))
 	given(&p.GammaHigh, float64(c.GammaHigh))
@@ -139,9 +137,8 @@ func (own CongestionControl) check(c *checker, name string) {
 		}
 	}
 	for field, value := range map[string]int{
-		"gamma": own.Gamma, "gamma_low": own.GammaLow, "gamma_high": own.GammaHigh, "low_window": own.LowWindow,
-		"headroom": own.Headroom,
-		"lower":    own.Lower, "upper": own.Upper,
+		"gamma": own.Gamma, "gamma_low": own.GammaLow, "gamma_high": own.GammaHigh, "headroom": own.Headroom,
+		"low_window": own.LowWindow, "lower": own.Lower, "upper": own.Upper,
 	} {
 		if value < 0 {
 			c.problem(path+"."+field, c.found(path+"."+field), "packets, 1 or more")

@@ -87,26 +87,31 @@ const (
 	atOnceNs = int64(200e3)
 )
 
-// locateByEchoes finds the end that the capture was taken at, if it lacks the handshake: there data
-// is acknowledged at once, or an acknowledgement releases data at once.
+// locateByEchoes finds the end that the capture was taken at, if the handshake does not tell it:
+// there data is acknowledged at once, or an acknowledgement releases data at once.
 func (c *connection) locateByEchoes(sender *side, client bool) {
 	if sender.echoes.answers.count < locatingEchoes || sender.rtt.count < locatingEchoes {
 		return
 	}
 	toReceiver := sender.rtt.quantile(leastDelay)
 	toSender := sender.echoes.answers.quantile(leastDelay)
-	ends := [2]string{nearClient, nearServer} // the sender's, the receiver's
-	if !client {
-		ends = [2]string{nearServer, nearClient}
+	if client {
+		c.Near = nearEnd(toSender, toReceiver)
+	} else {
+		c.Near = nearEnd(toReceiver, toSender)
 	}
+}
+
+// nearEnd tells where a capture was taken, by the times that the answers of both ends take: at an end
+// that answers at once, and in less than a quarter of the other's time.
+func nearEnd(toClient, toServer int64) string {
 	switch {
-	case toSender < min(atOnceNs, toReceiver/4):
-		c.Near = ends[0]
-	case toReceiver < min(atOnceNs, toSender/4):
-		c.Near = ends[1]
-	default:
-		c.Near = nearNone
+	case toClient < atOnceNs && 4*toClient < toServer:
+		return nearClient
+	case toServer < atOnceNs && 4*toServer < toClient:
+		return nearServer
 	}
+	return nearNone
 }
 
 // SetSides fills in the RTTs to both ends. Without samples those of the handshake stay.

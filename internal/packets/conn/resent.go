@@ -48,14 +48,12 @@ func (c *connection) locate() {
 	}
 	toServer := c.synAckNs - c.sides[0].synNs
 	toClient := c.ackedNs - c.synAckNs
-	switch {
-	case toServer < 0 || toClient < 0:
-	case max(toServer, toClient) <= 4*min(toServer, toClient):
-		c.Near = nearNone
-	case toClient < min(atOnceNs, toServer):
-		c.Near = nearClient
-	case toServer < atOnceNs:
-		c.Near = nearServer
+	if min(toServer, toClient) < 0 {
+		return
+	}
+	near := nearEnd(toClient, toServer)
+	if near != nearNone || max(toServer, toClient) <= 4*min(toServer, toClient) {
+		c.Near = near
 	}
 }
 

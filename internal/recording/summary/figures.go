@@ -112,7 +112,10 @@ func (p *part) add(s *Summary, flows []*flow, c Choice, done func(*flow, *measur
 			line = s.line(f, m.results())
 		}
 		if mayChoose(&p.Report, &line) {
-			p.Flows = append(p.Flows, s.line(f, m.results()))
+			if needs != sortedByQuantiles {
+				line = s.line(f, m.results())
+			}
+			p.Flows = append(p.Flows, line)
 		}
 		done(f, m)
 	}
