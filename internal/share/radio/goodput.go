@@ -54,6 +54,7 @@ const (
 	ack         = 28e-6 // 14 bytes at 24 Mbit/s
 	mostAirtime = 4e-3  // seconds of an A-MPDU at most, as in mac80211 and drivers
 	mostFrames  = 64    // frames of an A-MPDU at most; HE allows more, but only at rates that 4 ms do not hold
+	mostHTBytes = 65535 // bytes of an A-MPDU of 802.11n at most (10.12.2)
 
 	packet     = 1500
 	segment    = 1448 // payload of a TCP segment with time stamps, bytes
@@ -65,9 +66,9 @@ const (
 )
 
 // Goodput returns the TCP goodput of a bulk upload of a station alone at a PHY rate, in bit/s, or 0
-// for a rate of 0. The station sends A-MPDUs of f packets, limited to 64 frames and 4 ms. The
-// access point answers each with an A-MPDU of one ACK for two segments. There is no loss and no
-// collision.
+// for a rate of 0. The station sends A-MPDUs of f packets, limited to 64 frames and 4 ms, and with
+// 802.11n to 65535 bytes. The access point answers each with an A-MPDU of one ACK for two segments.
+// There is no loss and no collision.
 //
 //	goodput = f x 8 x 1448 / (access(f of 1500 bytes) + access(f/2 of 52 bytes))
 //	access  = SIFS + (3 + 4.8) slots + preamble + 8 x frames / rate + SIFS + BlockAck
@@ -77,18 +78,22 @@ func Goodput(p PHY) float64 {
 	if p.Bps <= 0 || math.IsInf(p.Bps, 0) || math.IsNaN(p.Bps) {
 		return 0
 	}
-	frame := func(bytes int) float64 {
+	size := func(bytes int) float64 {
 		n := bytes + around
 		if p.Generation != Legacy {
 			n = (n + delimiter + 3) / 4 * 4 // subframes are padded to four bytes
 		}
-		return 8 * float64(n) / p.Bps
+		return float64(n)
 	}
+	frame := func(bytes int) float64 { return 8 * size(bytes) / p.Bps }
 	frames := 1.0
 	answer := ack
 	if p.Generation != Legacy {
 		frames = min(max(1, math.Floor((mostAirtime-p.preamble())/frame(packet))), mostFrames)
 		answer = blockAck
+	}
+	if p.Generation == HT {
+		frames = min(frames, math.Floor(mostHTBytes/size(packet)))
 	}
 	access := func(onAir float64) float64 {
 		return sifs + (aifsSlots+meanSlots)*slot + p.preamble() + onAir + sifs + answer

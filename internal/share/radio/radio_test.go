@@ -9,7 +9,7 @@ import (
 )
 
 // TestGoodputAgreesWithTCPAlone holds the formula against what real TCP carried alone over an
-// emulated cell with 4 ms and 64 frames.
+// emulated cell with 4 ms and 64 frames, and at 300 Mbit/s and more TCP in virtual time.
 func TestGoodputAgreesWithTCPAlone(t *testing.T) {
 	for _, c := range []struct {
 		phy      PHY
@@ -18,6 +18,9 @@ func TestGoodputAgreesWithTCPAlone(t *testing.T) {
 		{PHY{Bps: 866.7e6, Generation: VHT, Streams: 2}, 599e6},
 		{PHY{Bps: 433.3e6, Generation: VHT, Streams: 1}, 338e6},
 		{PHY{Bps: 65e6, Generation: HT, Streams: 1}, 52e6},
+		{PHY{Bps: 300e6, Generation: HT, Streams: 2}, 222e6},
+		{PHY{Bps: 450e6, Generation: HT, Streams: 3}, 309e6},
+		{PHY{Bps: 600e6, Generation: HT, Streams: 4}, 389e6},
 	} {
 		if got := Goodput(c.phy); math.Abs(got/c.measured-1) > 0.06 {
 			t.Errorf("%+v: %.1f Mbit/s, measured were %.1f", c.phy, got/1e6, c.measured/1e6)
