@@ -65,9 +65,10 @@ func lossy(t *testing.T) (*read.Reader, *checked) {
 }
 
 // fastPath is a capture between 192.0.2.1 and a host that both answer within 30 µs. each makes the
-// segments of a turn, which lasts 20 ms: data of the client, and the server's ACK with its window.
+// segments of a turn, which lasts 20 ms: data of the client, and ACKs of the server, with its window
+// and for all but the bytes that are left.
 func fastPath(
-	host string, each func(data func(us int64, bytes int), ack func(us int64, window uint16)),
+	host string, each func(data func(us int64, bytes int), ack func(us int64, window uint16, left uint32)),
 ) *capture.Source {
 	const mss = 1000
 	client := netip.MustParseAddrPort("192.0.2.1:40000")
@@ -97,8 +98,8 @@ func fastPath(
 		each(func(us int64, bytes int) {
 			send(us, true, capture.TCP{Flags: decode.ACK, Seq: seq, Ack: 901, Window: 20_000, Payload: bytes})
 			seq += uint32(bytes)
-		}, func(us int64, window uint16) {
-			send(us, false, capture.TCP{Flags: decode.ACK, Seq: 901, Ack: seq, Window: window})
+		}, func(us int64, window uint16, left uint32) {
+			send(us, false, capture.TCP{Flags: decode.ACK, Seq: 901, Ack: seq - left, Window: window})
 		})
 	}
 	return all
@@ -106,20 +107,20 @@ func fastPath(
 
 // In a fast network, and on one host, a capture shows what releases data.
 func TestReleasesShowInAFastNetwork(t *testing.T) {
-	for want, each := range map[diagnose.Limit]func(data func(int64, int), ack func(int64, uint16)){
-		diagnose.ReceivingApplication: func(data func(int64, int), ack func(int64, uint16)) {
+	for want, each := range map[diagnose.Limit]func(data func(int64, int), ack func(int64, uint16, uint32)){
+		diagnose.ReceivingApplication: func(data func(int64, int), ack func(int64, uint16, uint32)) {
 			data(0, 10_000)
 			data(10, 9_500)
-			ack(100, 500) // full for most of the time
-			ack(19_980, 20_000)
+			ack(100, 500, 0) // full for most of the time
+			ack(19_980, 20_000, 0)
 		},
-		diagnose.SenderHost: func(data func(int64, int), ack func(int64, uint16)) { // paced
+		diagnose.SenderHost: func(data func(int64, int), ack func(int64, uint16, uint32)) { // paced
 			data(0, 10_000)
-			ack(100, 20_000)
+			ack(100, 20_000, 0)
 		},
-		diagnose.Application: func(data func(int64, int), ack func(int64, uint16)) {
+		diagnose.Application: func(data func(int64, int), ack func(int64, uint16, uint32)) {
 			data(0, 9_700)
-			ack(100, 20_000)
+			ack(100, 20_000, 0)
 		},
 	} {
 		for _, host := range []string{"192.0.2.9", "192.0.2.1"} {
@@ -138,25 +139,56 @@ func TestReleasesShowInAFastNetwork(t *testing.T) {
 	}
 }
 
+// Small segments behind unacknowledged ones were not held back, however close to an acknowledgement
+// they leave; those that leave with the acknowledgement of all data were.
+func TestSmallSegmentsThatNagleDoesNotHold(t *testing.T) {
+	for want, each := range map[diagnose.Limit]func(data func(int64, int), ack func(int64, uint16, uint32)){
+		diagnose.Application: func(data func(int64, int), ack func(int64, uint16, uint32)) {
+			for i := range int64(20) {
+				data(1000*i, 100)
+				ack(1000*i+900, 20_000, 100)
+			}
+		},
+		diagnose.Nagle: func(data func(int64, int), ack func(int64, uint16, uint32)) {
+			data(0, 100)
+			ack(19_000, 20_000, 0)
+			data(19_010, 100)
+			ack(19_980, 20_000, 0)
+		},
+	} {
+		engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
+		s := &Series{Sink: engine}
+		_, err := conn.Run(t.Context(), fastPath("192.0.2.9", each), conn.Options{Observer: s, Done: s.Done})
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := engine.Report()
+		report.Without(func(c *diagnose.Connection) bool { return s.Other[c.ID] })
+		if len(report.Connections) != 1 || report.Connections[0].Limit != want {
+			t.Errorf("want %s: %+v", want, report.Connections)
+		}
+	}
+}
+
 // A window that closes and stays closed shows a program that does not read: at the sender, whose
 // last segment fills the window, and at the receiver, which answers probes.
 func TestAWindowThatStaysClosed(t *testing.T) {
 	for _, host := range []string{"192.0.2.9", "192.0.2.1"} {
 		turn := 0
-		source := fastPath(host, func(data func(int64, int), ack func(int64, uint16)) {
+		source := fastPath(host, func(data func(int64, int), ack func(int64, uint16, uint32)) {
 			switch turn++; {
 			case turn < 40:
 				data(0, 10_000)
-				ack(100, 20_000)
+				ack(100, 20_000, 0)
 			case turn == 40:
 				data(0, 10_000)
 				data(10, 9_500)
-				ack(100, 500)
+				ack(100, 500, 0)
 				data(200, 500)
-				ack(300, 0)
+				ack(300, 0, 0)
 			case turn%20 == 0:
 				data(0, 0) // a probe
-				ack(100, 0)
+				ack(100, 0, 0)
 			}
 		})
 		engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
