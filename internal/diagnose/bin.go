@@ -43,6 +43,8 @@ type bin struct {
 	filledWindows int32
 	// fullSamples counts samples with a full send buffer.
 	fullSamples int32
+	// heldSamples counts samples with a send buffer that is full to two thirds, as samples show it.
+	heldSamples int32
 	// slowStart counts samples with a window below the threshold.
 	slowStart int32
 	// stalls counts the path's pauses that ended in this bin, and stallNs is their length.
@@ -177,6 +179,7 @@ func (b *bin) merge(o *bin) {
 	b.cutRtts += o.cutRtts
 	b.cuts += o.cuts
 	b.fullSamples += o.fullSamples
+	b.heldSamples += o.heldSamples
 	b.localRefusals += o.localRefusals
 	b.reorderings += o.reorderings
 	b.undos += o.undos

@@ -47,13 +47,13 @@ func (f *flow) condition(s *sample) condition {
 		return condIdle
 	case s.caState == int64(tcp.CALoss) || s.caState == int64(tcp.CARecovery):
 		return condWindow
-	case s.unsent > 0 && s.sendWindow != tcp.Absent && s.sendWindow-s.unacked < min(s.unsent, s.mss):
+	case s.fillsPeer():
 		return condReceive
 	case f.source == Captured:
 		return capturedCondition(s)
 	case s.inFlight >= s.cwnd || s.cwndLimited == 1 && s.unsent > 0:
 		return condWindow
-	case s.unsent < s.mss && s.boundsWrites() && s.sendBuffer < s.cwnd*s.mss && 10*s.sendMemory >= 6*s.sendBuffer:
+	case s.unsent < s.mss && s.boundsWrites() && s.sendBuffer < s.cwnd*s.mss && s.holdsBuffer():
 		return condBuffer
 	case s.unsent <= 0:
 		return condEmpty
@@ -64,6 +64,15 @@ func (f *flow) condition(s *sample) condition {
 	}
 	return condPaced
 }
+
+// fillsPeer reports whether the peer's window has no room for the data that waits.
+func (s *sample) fillsPeer() bool {
+	return s.unsent > 0 && s.sendWindow != tcp.Absent && s.sendWindow-s.unacked < min(s.unsent, s.mss)
+}
+
+// holdsBuffer reports whether the send buffer is full to two thirds: a program that asks for room
+// gets it below. The acknowledged part has left.
+func (s *sample) holdsBuffer() bool { return 10*s.sendMemory >= 6*s.sendBuffer }
 
 // boundsWrites reports whether the send buffer can hold back a program for long. One that the
 // program has not set grows to twice the congestion window as soon as a write waits for it

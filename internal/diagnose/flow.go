@@ -325,7 +325,7 @@ const (
 func (f *flow) pause(b *bin, s *sample) {
 	silence := s.timeNs - f.last.timeNs
 	long := silence > leastStall && silence > stallRtts*1000*f.baseRtt && silence > 1200*s.srtt
-	if long && f.last.unacked > 0 && s.srtt > 0 {
+	if long && f.last.unacked > 0 && s.srtt > 0 && !f.last.fillsPeer() {
 		f.silentNs = silence
 		f.silenceEndNs = s.timeNs
 		return
@@ -452,6 +452,9 @@ func (f *flow) levels(b *bin, s *sample) {
 		f.maxCwnd = max(f.maxCwnd, s.cwnd)
 		if s.boundsWrites() && 20*s.sendMemory >= 19*s.sendBuffer {
 			b.fullSamples++
+		}
+		if s.sendBuffer > 0 && s.holdsBuffer() {
+			b.heldSamples++
 		}
 		if f.source != Captured && (s.ssthresh == tcp.Absent || s.cwnd < s.ssthresh) {
 			b.slowStart++

@@ -9,6 +9,36 @@ import (
 // noQueueUs is the longest queueing that does not count.
 func (p *phase) noQueueUs() float64 { return math.Min(15_000, math.Max(3_000, p.baseUs/4)) }
 
+// overfills reports whether a queue of the path stands all the time, though the window of the peer
+// or the send buffer bounds the data in flight: more data would only lengthen the queue. The
+// smoothed RTT of polls has delayed ACKs.
+func (p *phase) overfills() bool {
+	standing := medianOf(p.bins, func(b *bin) float64 { return float64(b.rtt.least) }) - p.baseUs
+	if dataUs, _, stamped := p.waits(); stamped {
+		standing = math.Min(standing, dataUs)
+	}
+	if p.flow.source == Polled {
+		standing -= float64(delayedAckNs) / 1000
+	}
+	return p.overlong(standing)
+}
+
+// overlong reports whether a standing queue has the path full, however much more is in flight.
+func (p *phase) overlong(standingUs float64) bool {
+	return standingUs > math.Max(p.noQueueUs(), overfull*p.baseUs)
+}
+
+// bounds names what bounds the data in flight that overfills the path.
+func (p *phase) bounds() (bound Limit, bounded bool) {
+	if !p.overfills() {
+		return Unknown, false
+	}
+	if math.Max(p.share[condReceive], p.rwnd) > windowShare*p.active() {
+		return ReceiveWindow, true
+	}
+	return SendBuffer, p.holdsBuffer() > quietShare
+}
+
 // fills reports whether a queue was full when the window was reduced. The median RTT does not show
 // it if the window needs long to grow again.
 func (p *phase) fills() bool {
@@ -118,7 +148,9 @@ func (p *phase) waitAtDevice() float64 {
 func longQueue(p *phase) bool { return p.queueUs() > math.Max(100_000, 2.5*p.baseUs) }
 
 func queue(p *phase) *match {
-	if p.queueUs() < p.noQueueUs() && !p.fills() || p.share[condWindow]+p.share[condPaced] < windowFull*p.active() {
+	waits := p.share[condWindow]+p.share[condPaced] >= windowFull*p.active()
+	bound, bounded := p.bounds()
+	if p.queueUs() < p.noQueueUs() && !p.fills() || !waits && !bounded {
 		return nil
 	}
 	if own := p.waitAtDevice(); own > ownWait {
@@ -146,6 +178,10 @@ func queue(p *phase) *match {
 	}
 	if !stamped && p.queueUs() > leastAckQueueUs && (p.reductions == 0 || !p.fills()) {
 		m.or = append(m.or, AckBacklog)
+	}
+	if !waits { // where others fill the queue, a larger window or buffer has more of it
+		m.certainty = Likely
+		m.or = append(m.or, bound)
 	}
 	if stamped {
 		m.because("peer_timestamp", "data waited %s on its way, acknowledgements %s on their way back",

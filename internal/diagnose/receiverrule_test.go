@@ -84,6 +84,19 @@ func TestAReceiverWithoutWindowScaling(t *testing.T) {
 	}
 }
 
+// A receiver does not know whether a larger window brings more data, or only lengthens a queue.
+func TestAReceiverWhoseWindowFillsAQueue(t *testing.T) {
+	for rttUs, or := range map[int64]bool{40_000: false, 90_000: true} {
+		got := whole(t, PerAck, func(s *scene) {
+			s.set(values{tcp.ReceiveWindowBytes: 2 * segment * rttUs / 10_000})
+			s.receives(5e9, func(int64) { s.set(values{tcp.ReceiverRttUs: rttUs}) })
+		})
+		if got.Limit != ReceiveWindow || slices.Contains(got.Or, NetworkQueue) != or || (got.Certainty == Certain) == or {
+			t.Errorf("with %d µs: %s (%s), or %v: %v", rttUs, got.Limit, got.Certainty, got.Or, got.Evidence)
+		}
+	}
+}
+
 // While data waits to be read, the receiver is not sure to limit nothing, and says that it waits.
 func TestAReceiverThatLagsALittle(t *testing.T) {
 	for queued, certain := range map[int64]bool{0: true, 12_000: false} {

@@ -365,10 +365,11 @@ func (p *phase) split(l Limit) []Share {
 	if !p.continues() {
 		take(Unknown, p.share[condNone])
 	}
-	if l != ReceivingApplication {
+	overfilled := p.overfills()
+	if l != ReceivingApplication && !overfilled {
 		take(ReceiveWindow, p.rwnd)
 	}
-	if l != Application {
+	if l != Application && !overfilled {
 		take(SendBuffer, p.sndbuf)
 	}
 	s[l] += rest

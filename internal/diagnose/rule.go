@@ -86,6 +86,9 @@ const (
 	silentShare  = 0.12 // share of the time spent waiting for retransmission timers
 	stalledShare = 0.08 // share of the time in pauses of the path
 	windowShare  = 0.5  // share of the active time with a full receive window
+	overfull     = 0.25 // standing queue over the least RTT: above, no window or buffer limits
+	lateWindow   = 0.5  // part of the full windows that comes in a round trip: below, the reader opens them late
+	pacedFull    = 0.1  // windowShare of a sender whose pacing fills the window once in a round trip
 	burstShare   = 0.35 // windowShare behind a slow reader: between its reads the path carries as much as fits
 	bufferShare  = 0.4  // share of the active time with a full send buffer
 	fullShare    = 0.13 // share of samples with a full send buffer: below, the program fills it by chance
@@ -173,11 +176,18 @@ func receiveLimit(p *phase) *match {
 	limit := ReceiveWindow
 	least := windowShare
 	full := p.window.mean() / math.Max(1, float64(p.window.greatest))
-	if full < readerWindow || p.zeroWindows > 0 && full < steadyWindow {
+	used := p.rateBps() / 8 * p.rtt() / math.Max(1, p.window.mean())
+	switch {
+	case full < readerWindow || p.zeroWindows > 0 && full < steadyWindow || used < lateWindow*share:
 		limit = ReceivingApplication
 		least = burstShare
+	case used > filledWindow:
+		least = pacedFull
 	}
 	if share < least*p.active() || p.mostlyIdle() {
+		return nil
+	}
+	if limit == ReceiveWindow && p.overfills() {
 		return nil
 	}
 	m := verdict(limit, share > 0.8*p.active() && (full > steadyWindow || full < 0.7)).
@@ -195,6 +205,12 @@ func receiveLimit(p *phase) *match {
 
 // fillsBuffer reports whether the send buffer was full, and not only large beside its data.
 func (b *bin) fillsBuffer() bool { return float64(b.fullSamples) > fullShare*float64(b.samples) }
+
+// holdsBuffer is the share of samples at which the send buffer holds so much that a program which
+// asks for room gets none (sk_stream_is_writeable() in include/net/sock.h: a third).
+func (p *phase) holdsBuffer() float64 {
+	return float64(p.heldSamples) / math.Max(1, float64(p.samples))
+}
 
 // quiet is the share of time in which the program had given no whole segment that waited. In a
 // capture a short segment may also be the end of a full send buffer.
@@ -224,7 +240,7 @@ func sendBuffer(p *phase) *match {
 	if p.fillsBuffer() {
 		share = math.Max(share, p.share[condBuffer])
 	}
-	if share < bufferShare*p.active() || p.mostlyIdle() {
+	if share < bufferShare*p.active() || p.mostlyIdle() || p.overfills() {
 		return nil
 	}
 	m := verdict(SendBuffer, share > 0.6*p.active() && float64(p.fullSamples) > 2*fullShare*float64(p.samples))
@@ -291,7 +307,7 @@ func turns(p *phase) *match {
 
 func application(p *phase) *match {
 	quiet := p.quiet()
-	if quiet < quietShare {
+	if quiet < quietShare || p.holdsBuffer() > quietShare && p.overfills() {
 		return nil
 	}
 	if m := turns(p); m != nil {
@@ -312,6 +328,10 @@ func application(p *phase) *match {
 	}
 	if p.flow.source == Polled && p.exchanges > 0.5 {
 		m.or = []Limit{RoundTrips} // polls do not show whose turn it was
+	}
+	if p.holdsBuffer() > steadyShare { // a program that polls for room does not fill the buffer
+		m.or = append(m.or, SendBuffer)
+		m.certainty = Likely
 	}
 	return m.because("in_flight_packets", "%.1f of %.0f packets of the window were used", p.inFlight.mean(),
 		p.cwnd.mean())

@@ -74,12 +74,15 @@ func TestRules(t *testing.T) {
 			})
 		}},
 		{ReceiveWindow, func(s *scene) {
-			s.set(values{tcp.CwndLimited: 0, tcp.InFlightPackets: 6, tcp.CwndPackets: 30})
-			s.run(length, func(int64) {
-				s.sends(1)
-				s.grow(values{tcp.RwndLimitedUs: 10_000})
-				s.set(values{tcp.SendWindowBytes: s.unacked() + 100})
-			})
+			s.fillsPeer(length, 5, 1)
+		}},
+		{ReceiveWindow, func(s *scene) { // BBR paces the window over most of a round trip
+			s.flow.CongestionControl = "bbr"
+			s.set(values{tcp.PacingRateBps: 6_500_000})
+			s.fillsPeer(length, 5, 4)
+		}},
+		{ReceivingApplication, func(s *scene) { // a fifth of the full window leaves in a round trip
+			s.fillsPeer(length, 1, 1)
 		}},
 		{ReceivingApplication, func(s *scene) {
 			s.set(values{tcp.CwndLimited: 0, tcp.InFlightPackets: 6, tcp.CwndPackets: 30})
@@ -90,7 +93,15 @@ func TestRules(t *testing.T) {
 			})
 			s.event(tcp.Event{Kind: tcp.EventZeroWindow})
 		}},
+		{Capacity, func(s *scene) { // a queue stands whenever the window is full: a larger one lengthens it
+			s.set(values{tcp.RttUs: 90_000, tcp.SrttUs: 90_000})
+			s.fillsPeer(length, 2, 1)
+		}},
 		{SendBuffer, func(s *scene) {
+			s.fillsBuffer(length, 2000)
+		}},
+		{Capacity, func(s *scene) { // as with the window
+			s.set(values{tcp.RttUs: 90_000, tcp.SrttUs: 90_000})
 			s.fillsBuffer(length, 2000)
 		}},
 		{Application, func(s *scene) { // the kernel would grow the buffer if it held the program back
@@ -231,6 +242,18 @@ func TestRules(t *testing.T) {
 				s.grow(values{tcp.BusyUs: 400_000})
 				s.set(values{tcp.RttUs: 420_000})
 				s.run(50*ms, func(int64) { s.sends(3) })
+			}
+		}},
+		{ReceivingApplication, func(s *scene) { // silences until a slow reader opens the window; late ACKs
+			s.set(values{tcp.CwndLimited: 0, tcp.InFlightPackets: 6, tcp.CwndPackets: 30})
+			for range 25 {
+				s.run(50*ms, func(int64) {
+					s.sends(1)
+					s.grow(values{tcp.RwndLimitedUs: 10_000})
+					s.set(values{tcp.RttUs: 110_000, tcp.SendWindowBytes: s.unacked() + 100})
+				})
+				s.now += 150 * ms
+				s.grow(values{tcp.BusyUs: 150_000, tcp.RwndLimitedUs: 150_000})
 			}
 		}},
 		{Reordering, func(s *scene) {

@@ -89,6 +89,21 @@ func (s *scene) sends(segments int64) {
 	})
 }
 
+// fillsPeer lets it deliver so many segments in 10 ms, while the peer's window is full at one sample
+// of some. A window goes out in 40 ms if these are 5 segments.
+func (s *scene) fillsPeer(length, segments, some int64) {
+	s.set(values{tcp.CwndLimited: 0, tcp.InFlightPackets: 6, tcp.CwndPackets: 30})
+	s.run(length, func(i int64) {
+		s.sends(segments)
+		room := int64(2 * segment)
+		if i%some == 0 {
+			room = 100
+			s.grow(values{tcp.RwndLimitedUs: 10_000})
+		}
+		s.set(values{tcp.SendWindowBytes: s.unacked() + room})
+	})
+}
+
 func (s *scene) event(e tcp.Event) {
 	s.t.Helper()
 	e.Flow = 1

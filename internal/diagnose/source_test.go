@@ -480,3 +480,23 @@ func TestPolledAnswersMayTakeTurns(t *testing.T) {
 		}
 	}
 }
+
+// A program that polls for room finds it when a third of the send buffer is free, and never fills it.
+// The kernel's clock counts no wait if a part of a segment is left.
+func TestABufferThatIsFullToTwoThirds(t *testing.T) {
+	for memory, or := range map[int64]bool{8_000: false, 17_000: true} {
+		got := whole(t, PerAck, func(s *scene) {
+			s.set(values{
+				tcp.SendBufferFixed: 0, tcp.SendBufferBytes: 24_000, tcp.SendMemoryBytes: memory, tcp.CwndLimited: 0,
+				tcp.InFlightPackets: 12,
+			})
+			s.run(5e9, func(int64) {
+				s.sends(2)
+				s.set(values{tcp.WrittenBytes: s.row.Values[tcp.SentBytes] + 100})
+			})
+		})
+		if got.Limit != Application || slices.Contains(got.Or, SendBuffer) != or || (got.Certainty == Certain) == or {
+			t.Errorf("with %d bytes: %s (%s), or %v: %v", memory, got.Limit, got.Certainty, got.Or, got.Evidence)
+		}
+	}
+}
