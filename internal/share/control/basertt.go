@@ -34,13 +34,13 @@ type rttProbe struct {
 type path struct {
 	probeMin   time.Duration   // least RTT in the present probe; 0 without
 	probeMeans []time.Duration // the mean RTT of each step in it
-	foreignRTT time.Duration   // RTT in the last probe that found a foreign queue; 0: none stands
-	missed     bool            // the last probe did not find it
+	foreign    bool            // a probe found a foreign queue
+	missed     bool            // the last one did not
 }
 
 // reportedForeign holds the foreign queues that peers report.
 type reportedForeign struct {
-	delay  time.Duration // 0 without
+	counts bool          // a queue stands, by the reports until the last RTT probe
 	at     time.Duration // time of the last such report
 	stands bool          // a peer reports one now
 }
@@ -122,12 +122,12 @@ func (p *path) conclude(d *flow.Direction, own time.Duration) (longer bool) {
 		slices.Sort(p.probeMeans)
 		switch median := p.probeMeans[(n-1)/2]; {
 		case median >= d.BaseRTT+max(d.BaseRTT/5+foreignQueue, own): // paths are not steady
-			p.foreignRTT = median
+			p.foreign = true
 			p.missed = false
-		case p.foreignRTT > 0 && !p.missed:
+		case p.foreign && !p.missed:
 			p.missed = true
 		default:
-			p.foreignRTT = 0
+			p.foreign = false
 			p.missed = false
 		}
 	}
@@ -137,19 +137,19 @@ func (p *path) conclude(d *flow.Direction, own time.Duration) (longer bool) {
 }
 
 // foreignHere reports whether this terminal found a foreign queue.
-func (r *rttProbe) foreignHere() bool { return r.any(func(p *path) bool { return p.foreignRTT > 0 }) }
+func (r *rttProbe) foreignHere() bool { return r.any(func(p *path) bool { return p.foreign }) }
 
 // missed reports whether a foreign queue stood, and the last RTT probe did not find it.
 func (r *rttProbe) missed() bool { return r.any(func(p *path) bool { return p.missed }) }
 
 // foreign reports whether a foreign queue stands, by this terminal's probes or by reports.
-func (r *rttProbe) foreign() bool { return r.foreignHere() || r.reported.delay > 0 }
+func (r *rttProbe) foreign() bool { return r.foreignHere() || r.reported.counts }
 
 // countMiss counts a miss for every foreign queue, and reports whether there are any. The queue may
 // have been that of a terminal that has just joined.
 func (r *rttProbe) countMiss() bool {
 	for _, p := range r.paths {
-		p.missed = p.foreignRTT > 0
+		p.missed = p.foreign
 	}
 	return r.missed()
 }
@@ -161,19 +161,6 @@ func (r *rttProbe) any(is func(*path) bool) bool {
 		}
 	}
 	return false
-}
-
-// foreignRTT returns the RTT that foreign queues make for a direction, and whether the last probe
-// missed them; 0: none stand. A slow terminal sees few packets in a probe, so the findings of peers
-// count like its own: all packets wait in the same access point.
-func (r *rttProbe) foreignRTT(key flow.Key, d *flow.Direction) (rtt time.Duration, missed bool) {
-	if p := r.paths[key]; p != nil && p.foreignRTT > 0 {
-		return p.foreignRTT, p.missed
-	}
-	if r.reported.delay > 0 {
-		return d.BaseRTT + r.reported.delay, !r.reported.stands
-	}
-	return 0, false
 }
 
 // pause is the time until this terminal may ask for the next RTT probe. Foreign queues do not show
@@ -189,34 +176,16 @@ func (r *rttProbe) pause(now time.Duration) time.Duration {
 // update takes the newest reports. A report counts until the next RTT probe has ended, or should
 // have.
 func (f *reportedForeign) update(now time.Duration, peers []message.Peer) {
-	delay := foreignDelay(peers)
-	f.stands = delay > 0
+	f.stands = slices.ContainsFunc(peers, func(p message.Peer) bool { return p.Report.ForeignQueues })
 	if f.stands || now-f.at >= 2*rttProbeMin {
-		f.delay = delay
+		f.counts = f.stands
 		f.at = now
 	}
 }
 
 // endProbe forgets foreign queues that nobody reports after an RTT probe.
 func (f *reportedForeign) endProbe() {
-	if !f.stands {
-		f.delay = 0
-	}
-}
-
-// foreignDelay returns the delay of foreign queues by the reports of peers; 0 without. It is the
-// least one, because each contains the peer's own queue.
-func foreignDelay(peers []message.Peer) (delay time.Duration) {
-	for i := range peers {
-		if !peers[i].Report.ForeignQueues {
-			continue
-		}
-		t := TerminalOf(&peers[i])
-		if d := max(t.RTT-t.MinRTT, foreignQueue); delay == 0 || d < delay {
-			delay = d
-		}
-	}
-	return delay
+	f.counts = f.stands
 }
 
 // setNext sets the time until the next RTT probe. soon: the path seems longer, or a probe missed

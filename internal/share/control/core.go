@@ -62,7 +62,7 @@ const (
 func New(c Config) *Core {
 	core := &Core{config: c, shares: NewShareController(c.Options), schedule: probe.New(c.Session)}
 	core.standalone.options = &core.config.Options
-	core.windows = windowController{flows: &core.flows, queues: &core.baseRTT, options: &core.config.Options}
+	core.windows = windowController{flows: &core.flows}
 	return core
 }
 
@@ -135,7 +135,6 @@ func (c *Core) reset() {
 func (c *Core) updateFlows(now time.Duration, in Inputs) {
 	c.flows.Update(now, in.Flows, &in.Host)
 	c.baseRTT.prune(&c.flows)
-	c.windows.prune()
 	c.host = in.Host
 	c.counts.Retransmissions += uint32(in.Host.Retransmits)
 	for code := range c.counts.Errors {
@@ -314,9 +313,7 @@ func (c *Core) raiseToFloor(now time.Duration, peers int, b *bounds) {
 
 // windowStep returns the inputs of the windows. They follow the share of this step.
 func (c *Core) windowStep(now time.Duration) windowStep {
-	return windowStep{
-		now: now, elapsed: c.elapsed, settled: c.probe.settled(now), share: c.share, queue: c.decision.QueueTarget,
-	}
+	return windowStep{now: now, elapsed: c.elapsed, share: c.share}
 }
 
 // probeWindows returns the state of probes for the windows.

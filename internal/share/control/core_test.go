@@ -99,18 +99,18 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 	for _, c := range []struct {
 		what    string
 		session uint64
-		foreign time.Duration
+		foreign bool
 		slow    float64 // its rate with bounds, in bit/s; 20 Mbit/s without
 		lets    bool
 	}{
-		{"one has less", 1, 60 * time.Millisecond, 17.6e6, true},
-		{"one has less, and another one asks", 3, 60 * time.Millisecond, 17.6e6, true},
-		{"nobody has less", 1, 60 * time.Millisecond, 19.8e6, false},
-		{"there are no others", 1, 0, 17.6e6, false},
+		{"one has less", 1, true, 17.6e6, true},
+		{"one has less, and another one asks", 3, true, 17.6e6, true},
+		{"nobody has less", 1, true, 19.8e6, false},
+		{"there are no others", 1, false, 17.6e6, false},
 	} {
 		core := New(Config{Session: c.session})
 		core.benefit.boundSince = 1
-		core.baseRTT.reported.delay = c.foreign
+		core.baseRTT.reported.counts = c.foreign
 		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling}}}}
 		now := time.Hour
 		run := func(phase probe.Active, slow float64, length time.Duration) {

@@ -30,23 +30,29 @@ const (
 // foreignAir follows the airtime that foreign traffic uses. The zero value is ready.
 type foreignAir struct {
 	part  float64 // of the airtime, smoothed; below 0 it counts as 0
-	known bool
+	known bool    // the busy part of the time is known
 	log   float64 // logarithm of the factor of the queue target, at least 0
 }
 
-// update takes the busy part of the time in a step of a length; 0: it is not known.
-func (f *foreignAir) update(elapsed time.Duration, busy float64, s *cellState) {
-	if busy == 0 {
-		*f = foreignAir{}
-		return
+// update takes the busy part of the time in a step of a length. 0: it is not known, and a foreign
+// queue tells of such traffic.
+func (f *foreignAir) update(elapsed time.Duration, busy float64, queue bool, s *cellState) {
+	excess := -1.0
+	switch {
+	case busy > 0:
+		gain := min(float64(elapsed)/float64(foreignSmoothing), 1)
+		if !f.known {
+			gain = 1
+		}
+		f.part += gain * (busy - s.airtime/s.efficiency() - f.part)
+		excess = min(max((f.part-foreignAirtime)/stretchRange, -1), 1)
+	case queue:
+		excess = 1
 	}
-	gain := min(float64(elapsed)/float64(foreignSmoothing), 1)
+	f.known = busy > 0
 	if !f.known {
-		gain = 1
-		f.known = true
+		f.part = 0
 	}
-	f.part += gain * (busy - s.airtime/s.efficiency() - f.part)
-	excess := min(max((f.part-foreignAirtime)/stretchRange, -1), 1)
 	f.log = min(max(f.log+excess*float64(elapsed)/float64(stretchTime), 0), math.Log(maxStretch))
 }
 

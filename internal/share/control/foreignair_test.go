@@ -10,25 +10,27 @@ import (
 // it, and falls again when they need what is busy.
 func TestForeignAirtimeStretchesTheQueueTarget(t *testing.T) {
 	var f foreignAir
-	run := func(busy, airtime float64, length time.Duration) {
+	run := func(busy, airtime float64, queue bool, length time.Duration) {
 		s := cellState{active: 1, airtime: airtime}
 		for at := time.Duration(0); at < length; at += 100 * time.Millisecond {
-			f.update(100*time.Millisecond, busy, &s)
+			f.update(100*time.Millisecond, busy, queue, &s)
 		}
 	}
 	for _, c := range []struct {
 		name          string
 		busy, airtime float64
+		queue         bool
 		least, most   float64
 	}{
-		{"the participants need all", 0.95, 0.95, 1, 1},
-		{"they need less than a busy channel has", 0.95, 0.4, maxStretch, maxStretch},
-		{"foreign traffic has ended", 0.5, 0.5, 1, 1},
-		{"foreign traffic of another part", 0.9, 0.5, maxStretch, maxStretch},
-		{"a channel that is not known to be busy", 0, 0.4, 1, 1},
-		{"a channel that is free", 0.3, 0.3, 1, 1},
+		{"the participants need all", 0.95, 0.95, false, 1, 1},
+		{"they need less than a busy channel has", 0.95, 0.4, false, maxStretch, maxStretch},
+		{"foreign traffic has ended", 0.5, 0.5, false, 1, 1},
+		{"foreign traffic of another part", 0.9, 0.5, false, maxStretch, maxStretch},
+		{"a channel that is not known to be busy", 0, 0.4, false, 1, 1},
+		{"a foreign queue on such a channel", 0, 0.4, true, maxStretch, maxStretch},
+		{"a channel that is free", 0.3, 0.3, true, 1, 1},
 	} {
-		run(c.busy, c.airtime, 20*time.Second)
+		run(c.busy, c.airtime, c.queue, 20*time.Second)
 		if got := f.factor(); got < c.least*0.999 || got > c.most*1.001 || f.stretches() != (c.most > 1) {
 			t.Errorf("%s: factor %.2f, want %g to %g", c.name, got, c.least, c.most)
 		}

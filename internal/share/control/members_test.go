@@ -15,7 +15,7 @@ func TestWhoBeginsToTakePartIsDoubtedNoLongerThanAProbe(t *testing.T) {
 	c := New(Config{Session: 1})
 	c.flows.Add(f)
 	p := c.baseRTT.path(flow.Key{ID: 1})
-	p.foreignRTT = 60 * time.Millisecond
+	p.foreign = true
 	c.baseRTT.interval = probeInterval{at: now, every: rttProbeForeign}
 	step := func(state message.State) {
 		peer := message.Peer{Report: message.Report{Session: 7, State: state}, HeardNs: int64(now)}
@@ -30,10 +30,10 @@ func TestWhoBeginsToTakePartIsDoubtedNoLongerThanAProbe(t *testing.T) {
 		t.Errorf("with a new participant: missed %v, with a probe after %s", p.missed, c.baseRTT.interval.every)
 	}
 	p.probeMeans = []time.Duration{3 * time.Millisecond}
-	if p.conclude(&f.Send, 0) || p.foreignRTT != 0 {
-		t.Errorf("one probe without foreign queues left them standing: %s", p.foreignRTT)
+	if p.conclude(&f.Send, 0) || p.foreign {
+		t.Error("one probe without foreign queues left them standing")
 	}
-	p.foreignRTT = 60 * time.Millisecond
+	p.foreign = true
 	c.baseRTT.interval.every = rttProbeForeign
 	step(message.Controlling)
 	if p.missed || c.baseRTT.interval.every != rttProbeForeign {

@@ -11,7 +11,6 @@ type Rule string
 
 // The rules, by the numbers of docs/design/sharing.md.
 const (
-	ForeignWindow     Rule = "foreign-window"     // R1: windows beside foreign queues grow to an RTT
 	WireDelay         Rule = "wire-delay"         // R2: no wire is accepted just after standalone rates changed
 	StartGate         Rule = "start-gate"         // R4: nothing is concluded while this terminal starts
 	UnlikeQueue       Rule = "unlike-queue"       // R5: a longer queue target if shares are unlike
@@ -29,7 +28,7 @@ const (
 
 // Rules lists all rules that can be switched off.
 var Rules = []Rule{
-	ForeignWindow, WireDelay, StartGate, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm,
+	WireDelay, StartGate, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm,
 	ForeignReports, IdleGreedy, WireRefutation, ForeignAirtime, WindowCorrection, ReleaseComparison,
 }
 

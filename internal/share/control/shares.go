@@ -217,7 +217,7 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 	startDelay := max(startTime, startRTTs*state.base) + min(state.late, maxReportAge)
 	starts := now-c.idleAt < startDelay && !c.options.off(StartGate)
 	state.busy = c.busy
-	c.air.update(min(now-c.last, LongestStep), c.busy, &state)
+	c.air.update(min(now-c.last, LongestStep), c.busy, c.foreign, &state)
 	foreign := c.foreign || c.air.stretches()
 	limits := allocate.Limits{
 		Airtime: state.efficiency(), Wire: c.wire.update(now, state, c.queueThreshold(state, starts), foreign),
@@ -234,7 +234,7 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 	}
 	c.demandCaps.record(all, own, r.Shares)
 	short := state.delay <= suspectQueues*state.contentionFloor(c.queue)
-	if starts || state.active == 0 || c.air.stretches() || !c.wire.suspected && short {
+	if starts || state.active == 0 || c.air.stretches() && c.air.known || !c.wire.suspected && short {
 		c.suspectFor = 0
 	} else {
 		if c.suspectFor == 0 || state.measuring > 0 && standaloneChanged(state.standaloneSum, c.suspectStandalone) {

@@ -12,46 +12,17 @@ import (
 // windowController divides a terminal's share into windows of its flows.
 type windowController struct {
 	flows   *flow.Set // the terminal's flows
-	queues  *rttProbe // foreign queues
-	options *Options
 	balance directionBalance
-	foreign map[flow.Key]*foreignWindow
 }
 
 // windowStep is a step of the windows.
 type windowStep struct {
 	now     time.Duration
 	elapsed time.Duration // time since the step before
-	settled bool          // no probe runs or has just ended
 	share   float64       // the terminal's share in bit/s
-	queue   time.Duration // queue target
 }
 
-func (w *windowController) reset() {
-	w.balance = directionBalance{}
-	for _, f := range w.foreign {
-		f.bytes = 0
-		f.smoothedRTT = 0
-	}
-}
-
-func (w *windowController) prune() {
-	for key := range w.foreign {
-		if w.flows.Flow(key.ID) == nil {
-			delete(w.foreign, key)
-		}
-	}
-}
-
-func (w *windowController) foreignWindow(key flow.Key) *foreignWindow {
-	if w.foreign == nil {
-		w.foreign = map[flow.Key]*foreignWindow{}
-	}
-	if w.foreign[key] == nil {
-		w.foreign[key] = &foreignWindow{}
-	}
-	return w.foreign[key]
-}
+func (w *windowController) reset() { w.balance = directionBalance{} }
 
 // ofShare gives each flow its part of the terminal's share. If the share is 0 although the terminal
 // has something to carry, its flows keep the smallest windows. standalone is the terminal's
@@ -116,33 +87,14 @@ type window struct {
 	least float64 // smallest window in packets
 }
 
-// ofDirection returns the windows of the active flows of a direction: those of a part of the share,
-// or greater ones beside foreign queues. whole rounds their sum to whole A-MPDUs.
+// ofDirection returns the windows of the active flows of a direction. whole rounds their sum to
+// whole A-MPDUs.
 func (w *windowController) ofDirection(
 	s windowStep, receive bool, part float64, whole bool, bytes func(part float64, base time.Duration) float64,
 ) []window {
 	all := w.divide(s, receive, part, bytes)
 	if whole {
 		roundToAggregates(all)
-	}
-	elapsed := s.elapsed
-	if !s.settled {
-		elapsed = 0
-	}
-	for i, one := range all {
-		key := flow.Key{ID: one.flow.ID, Receive: receive}
-		d := one.flow.Direction(receive)
-		foreignRTT, missed := w.queues.foreignRTT(key, d)
-		if foreignRTT > 0 && w.options.off(ForeignWindow) {
-			all[i].bytes = math.MaxInt32 // no bound
-			continue
-		}
-		f := w.foreignWindow(key)
-		least := foreignPackets * float64(one.flow.MSS) / float64(len(all))
-		all[i].bytes = max(one.bytes, f.update(elapsed, s.queue, d, foreignRTT, missed, least))
-		if elapsed > 0 {
-			f.before = all[i].bytes
-		}
 	}
 	return all
 }

@@ -108,8 +108,7 @@ func TestOneThatIsNotGreedyHasTwoPackets(t *testing.T) {
 func TestWhoIsToHaveNothingHasTheSmallestWindows(t *testing.T) {
 	const now = time.Minute
 	busy := flow.Direction{
-		BaseRTT: 2 * time.Millisecond, Rate: 10e6, LastRTT: 20 * time.Millisecond,
-		ActiveUntil: 2 * now, GreedyUntil: 2 * now,
+		BaseRTT: 2 * time.Millisecond, Rate: 10e6, ActiveUntil: 2 * now, GreedyUntil: 2 * now,
 	}
 	c := New(Config{StandaloneBps: 50e6, Weight: 1, Session: 1, Options: Options{Alpha: new(allocate.TotalFirst)}})
 	f := &flow.Flow{ID: 1, MSS: 1448, Send: busy}
@@ -253,70 +252,6 @@ func TestEqualRangeBoundsFromBelowAndAbove(t *testing.T) {
 		if len(b.send) != 1 || math.Abs(float64(b.send[0].Least)-least) > 1 ||
 			math.Abs(float64(b.send[0].Packets)-1.25*least) > 1 {
 			t.Errorf("mean RTT %s: windows %+v, want one from %.1f packets to 1.25 times as many", mean, b.send, least)
-		}
-	}
-}
-
-// TestAMemberThatClaimsOthersQueuesIsBounded: each gets a window at most with which its round-trip
-// time is 250 ms, or 1.5 times what is claimed (docs/reference/share-messages.md), and the least of
-// several claims counts. When the claim ends, the share's window is back.
-func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
-	const (
-		base, queue = 2 * time.Millisecond, 8 * time.Millisecond
-		rate        = 20e6 // all that the path carries for this one
-		share       = rate * 0.010 / 8
-	)
-	claim := func(rtt time.Duration) message.Peer {
-		return message.Peer{Report: message.Report{
-			ForeignQueues: true, MinRTTUs: 1, SmoothedRTTUs: uint32(rtt.Microseconds()),
-		}}
-	}
-	honest := message.Peer{Report: message.Report{MinRTTUs: 2000, SmoothedRTTUs: 12_000}}
-	for _, c := range []struct {
-		what  string
-		peers []message.Peer
-		most  time.Duration
-	}{
-		{"little", []message.Peer{honest, claim(0)}, foreignRTTTarget},
-		{"half a second", []message.Peer{claim(500 * time.Millisecond), honest}, 780 * time.Millisecond},
-		{"a minute, the most", []message.Peer{claim(time.Minute), honest}, 91 * time.Second},
-		{
-			"a minute, beside one that finds such queues",
-			[]message.Peer{claim(time.Minute), claim(40 * time.Millisecond)},
-			foreignRTTTarget,
-		},
-	} {
-		f := &flow.Flow{ID: 1, MSS: 1448, Send: flow.Direction{BaseRTT: base, Rate: rate, LastRTT: base + queue}}
-		core := New(Config{})
-		peers := c.peers
-		core.flows.Add(f)
-		core.decision.QueueTarget = queue
-		core.elapsed = 100 * time.Millisecond
-		core.share = rate
-		longest := time.Duration(0)
-		window := func(now time.Duration) float64 {
-			f.Send.ActiveUntil = now + time.Second
-			f.Send.GreedyUntil = now + time.Second
-			core.baseRTT.reported = reportedForeign{delay: foreignDelay(peers), stands: true}
-			bytes := func(float64, time.Duration) float64 { return share }
-			all := core.windows.ofDirection(core.windowStep(now), false, 1, false, bytes)
-			// All that the window holds waits in this one's own queue: the claim is a lie.
-			f.Send.LastRTT = max(base, time.Duration(all[0].bytes*8/rate*float64(time.Second)))
-			return all[0].bytes
-		}
-		now := time.Minute
-		for range 3000 {
-			now += core.elapsed
-			window(now)
-			longest = max(longest, f.Send.LastRTT)
-		}
-		// The mean that the window follows is smoothed, so that the window goes too far at first.
-		if most := c.most * 8 / 5; longest > most || f.Send.LastRTT > c.most*21/20 {
-			t.Errorf("claim %s: RTT %s at most, %s at last, want %s", c.what, longest, f.Send.LastRTT, c.most)
-		}
-		peers = []message.Peer{honest}
-		if got := window(now + core.elapsed); got != share {
-			t.Errorf("%s was claimed, and no longer: a window of %.0f bytes, want %.0f", c.what, got, share)
 		}
 	}
 }

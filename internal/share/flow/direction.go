@@ -58,7 +58,6 @@ type Direction struct {
 	BaseRTT     time.Duration // 0 if unknown
 	MeanRTT     time.Duration // mean RTT of the last step, 0 if unknown
 	LeastRTT    time.Duration // least RTT of the last step, 0 if unknown
-	LastRTT     time.Duration // the newest known mean
 }
 
 // Key names one direction of a flow.
@@ -114,9 +113,6 @@ func (d *Direction) updateRate(now time.Duration, gain, rate float64) {
 func (d *Direction) updateRTT(mean, least, kernelMin time.Duration) {
 	d.MeanRTT = mean
 	d.LeastRTT = least
-	if mean > 0 {
-		d.LastRTT = mean
-	}
 	if d.BaseRTT == 0 {
 		d.BaseRTT = kernelMin
 	}
