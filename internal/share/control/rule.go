@@ -20,7 +20,6 @@ const (
 	MeasureConfirm    Rule = "measure-confirm"    // R8: the first measured standalone rate is soon confirmed
 	ForeignReports    Rule = "foreign-reports"    // R9: foreign queues that peers report count
 	IdleGreedy        Rule = "idle-greedy"        // R10: idle peers count as greedy while this terminal starts
-	WireRefutation    Rule = "wire-refutation"    // R11: a wire that delivers half of its capacity is none
 	ForeignAirtime    Rule = "foreign-airtime"    // R12: how busy the channel is tells of foreign traffic
 	WindowCorrection  Rule = "correction"         // windows follow measured rates
 	ReleaseComparison Rule = "release-comparison" // windows are released if bounds do not help
@@ -29,7 +28,7 @@ const (
 // Rules lists all rules that can be switched off.
 var Rules = []Rule{
 	WireDelay, StartGate, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm,
-	ForeignReports, IdleGreedy, WireRefutation, ForeignAirtime, WindowCorrection, ReleaseComparison,
+	ForeignReports, IdleGreedy, ForeignAirtime, WindowCorrection, ReleaseComparison,
 }
 
 // ParseRules reads names of rules, separated by commas. An empty text means no rule.

@@ -193,7 +193,6 @@ func NewShareController(o Options) *ShareController {
 	c.queue = c.options.MinQueue
 	c.wire.noDelay = o.off(WireDelay)
 	c.wire.noDecay = o.off(WireDecay)
-	c.wire.noRefutation = o.off(WireRefutation)
 	return c
 }
 

@@ -143,11 +143,6 @@ const (
 	// changed, because old and new reports add up. The headroom is above the jitter of smoothed
 	// rates, so that a capacity that is right does not fall.
 	wireHeadroom, wireDecayTime = 1.06, 20.0
-	// minDelivered is the part of the highest capacity that a wire with queues delivers at least.
-	// If the total is lower, something else limits, and no wire is believed for refutedMin. The
-	// time doubles up to refutedMax each time that this happens again.
-	minDelivered           = 0.5
-	refutedMin, refutedMax = 30 * time.Second, 5 * time.Minute
 	// totalSmoothing is the time constant of the total. Reports arrive one after the other, so
 	// their sum jumps within a period.
 	totalSmoothing = 500 * time.Millisecond
@@ -168,10 +163,6 @@ type wire struct {
 	standaloneSum float64       // sum of standalone rates then
 	active        int
 
-	highest      float64       // the highest capacity in bit/s since the wire was unlimited
-	refutedFor   time.Duration // length of the last time without a wire
-	refutedUntil time.Duration // end of the present time without a wire
-
 	suspected bool          // the wire seems to limit
 	since     time.Duration // start of the suspicion
 	last      time.Duration
@@ -183,7 +174,7 @@ type wire struct {
 	activeBefore        int
 	standaloneChangedAt time.Duration
 
-	noDelay, noDecay, noRefutation bool // rules that are switched off
+	noDelay, noDecay bool // rules that are switched off
 }
 
 // queued reports whether queues stand: that of this terminal too, because peers may report any.
@@ -224,7 +215,7 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 		w.forget()
 	}
 	drained := w.noDelay || w.standaloneChangedAt == 0 || now-w.standaloneChangedAt >= radioDrain
-	limits := w.suspected && now-w.since >= max(wireConfirm, s.measuring) && drained && now >= w.refutedUntil
+	limits := w.suspected && now-w.since >= max(wireConfirm, s.measuring) && drained
 	switch {
 	case limits && (w.capacity == 0 || w.total < 0.95*w.capacity):
 		w.accept(now)
@@ -233,7 +224,6 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 		w.active = s.active
 	case w.capacity > 0 && now >= w.validUntil:
 		w.capacity = 0
-		w.highest = 0
 		w.suspected = false
 	case w.capacity > 0:
 		if most := wireHeadroom * w.total; s.delay >= queueThreshold && w.capacity > most && !w.noDecay {
@@ -241,22 +231,10 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 		}
 		w.capacity = max(w.capacity, w.total)
 	}
-	w.highest = max(w.highest, w.capacity)
-	if w.total < minDelivered*w.highest && s.delay >= queueThreshold && !w.noRefutation {
-		w.refute(now)
-	}
 	if w.capacity == 0 {
 		return allocate.Unlimited
 	}
 	return w.capacity
-}
-
-// refute forgets a wire that does not deliver its capacity. Bounds by such a capacity lower the
-// total, and the total lowers the capacity.
-func (w *wire) refute(now time.Duration) {
-	w.forget()
-	w.refutedFor = min(max(2*w.refutedFor, refutedMin), refutedMax)
-	w.refutedUntil = now + w.refutedFor
 }
 
 // standaloneChanged reports whether the sum of standalone rates changed.
@@ -273,7 +251,6 @@ func LongerPath(before, now time.Duration) bool {
 // forget makes the wire count as unlimited.
 func (w *wire) forget() {
 	w.capacity = 0
-	w.highest = 0
 	w.lastAccepted = 0
 	w.suspected = false
 }
