@@ -89,8 +89,8 @@ func (s *scene) sends(segments int64) {
 	})
 }
 
-// fillsPeer lets it deliver so many segments in 10 ms, while the peer's window is full at one sample
-// of some. A window goes out in 40 ms if these are 5 segments.
+// fillsPeer lets it deliver so many segments in 10 ms, while the peer's window is full at one
+// sample of some. A window goes out in 40 ms if these are 5 segments.
 func (s *scene) fillsPeer(length, segments, some int64) {
 	s.set(values{tcp.CwndLimited: 0, tcp.InFlightPackets: 6, tcp.CwndPackets: 30})
 	s.run(length, func(i int64) {

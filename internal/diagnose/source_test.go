@@ -481,8 +481,8 @@ func TestPolledAnswersMayTakeTurns(t *testing.T) {
 	}
 }
 
-// A program that polls for room finds it when a third of the send buffer is free, and never fills it.
-// The kernel's clock counts no wait if a part of a segment is left.
+// A program that polls for room finds it when a third of the send buffer is free, and never fills
+// it. The kernel's clock counts no wait if a part of a segment is left.
 func TestABufferThatIsFullToTwoThirds(t *testing.T) {
 	for memory, or := range map[int64]bool{8_000: false, 17_000: true} {
 		got := whole(t, PerAck, func(s *scene) {

@@ -206,7 +206,7 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 	}
 	// A full segment that comes with the ACK is no request.
 	clocked := now-e.waiting.TimeNs <= clockedNs && e.waiting.Values[tcp.SegmentBytes]%e.mss == 0
-	if e.waits && clocked && seesReleases(c, step.Client) {
+	if e.waits && clocked && !e.passesNagle(payload) && seesReleases(c, step.Client) {
 		e.waiting.Values[tcp.WrittenBytes] = e.waiting.Values[tcp.SentBytes] + payload
 		e.waiting.Values[tcp.CwndLimited] = 1
 	}
@@ -242,6 +242,12 @@ func (s *Series) finish(now int64, sender, receiver *end) error {
 		return errors.Join(err, s.enter(now, sender, tcp.StateLastAck))
 	}
 	return errors.Join(err, s.enter(now, sender, tcp.StateFinWait1), s.enter(now, receiver, tcp.StateCloseWait))
+}
+
+// passesNagle reports whether a part of a segment leaves while another one is outstanding: nothing
+// held it back, and the program gives data as it comes (tcp_nagle_check() in net/ipv4/tcp_output.c).
+func (e *end) passesNagle(payload int64) bool {
+	return payload < e.mss && e.short && e.acked < e.sent
 }
 
 // enter passes on that the state of an end changes.

@@ -65,8 +65,8 @@ func lossy(t *testing.T) (*read.Reader, *checked) {
 }
 
 // fastPath is a capture between 192.0.2.1 and a host that both answer within 30 µs. each makes the
-// segments of a turn, which lasts 20 ms: data of the client, and ACKs of the server, with its window
-// and for all but the bytes that are left.
+// segments of a turn, which lasts 20 ms: data of the client, and ACKs of the server, with its
+// window and for all but the bytes that are left.
 func fastPath(
 	host string, each func(data func(us int64, bytes int), ack func(us int64, window uint16, left uint32)),
 ) *capture.Source {
