@@ -245,7 +245,8 @@ func (s *Series) finish(now int64, sender, receiver *end) error {
 }
 
 // passesNagle reports whether a part of a segment leaves while another one is outstanding: nothing
-// held it back, and the program gives data as it comes (tcp_nagle_check() in net/ipv4/tcp_output.c).
+// held it back, and the program gives data as it comes (tcp_nagle_check() in
+// net/ipv4/tcp_output.c).
 func (e *end) passesNagle(payload int64) bool {
 	return payload < e.mss && e.short && e.acked < e.sent
 }
