@@ -81,8 +81,8 @@ func ownWindow(p *phase) *match {
 	if p.baseUs > 0 && p.overlong(rttUs-p.baseUs) {
 		m.certainty = Likely
 		m.or = []Limit{Capacity, NetworkQueue}
-		m.because("receiver_rtt_us", "a round trip takes %s, and at least %s: a queue may stand on the way, and a larger "+
-			"window would only lengthen it", milliseconds(rttUs), milliseconds(p.baseUs))
+		m.because("receiver_rtt_us", "a round trip takes %s, and at least %s: a queue may stand on the way, and a "+
+			"larger window would only lengthen it", milliseconds(rttUs), milliseconds(p.baseUs))
 	}
 	if p.unscaled() {
 		m.because("receive_window_bytes", "it never exceeded %d bytes: the connection has no window scaling, or the "+

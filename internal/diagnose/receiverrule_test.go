@@ -91,7 +91,8 @@ func TestAReceiverWhoseWindowFillsAQueue(t *testing.T) {
 			s.set(values{tcp.ReceiveWindowBytes: 2 * segment * rttUs / 10_000})
 			s.receives(5e9, func(int64) { s.set(values{tcp.ReceiverRttUs: rttUs}) })
 		})
-		if got.Limit != ReceiveWindow || slices.Contains(got.Or, NetworkQueue) != or || (got.Certainty == Certain) == or {
+		if got.Limit != ReceiveWindow || slices.Contains(got.Or, NetworkQueue) != or ||
+			(got.Certainty == Certain) == or {
 			t.Errorf("with %d µs: %s (%s), or %v: %v", rttUs, got.Limit, got.Certainty, got.Or, got.Evidence)
 		}
 	}

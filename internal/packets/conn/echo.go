@@ -102,8 +102,8 @@ func (c *connection) locateByEchoes(sender *side, client bool) {
 	}
 }
 
-// nearEnd tells where a capture was taken, by the times that the answers of both ends take: at an end
-// that answers at once, and in less than a quarter of the other's time.
+// nearEnd tells where a capture was taken, by the times that the answers of both ends take: at an
+// end that answers at once, and in less than a quarter of the other's time.
 func nearEnd(toClient, toServer int64) string {
 	switch {
 	case toClient < atOnceNs && 4*toClient < toServer:
