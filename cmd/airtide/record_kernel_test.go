@@ -399,8 +399,6 @@ func TestFailedCommandIsToldAndTheRecordingKept(t *testing.T) {
 	}
 }
 
-// TestRecordInsideANamespace records as most experiments do: `ip netns exec` hides the mount of
-// cgroup v2. Other connections of the namespace and of the machine are not recorded.
 // A recording of 20,000 connections that send each second, beside 5000 new ones a second, loses at
 // most one record in a thousand and says so.
 func TestRecordACrowd(t *testing.T) {
@@ -447,6 +445,8 @@ func TestRecordACrowd(t *testing.T) {
 	}
 }
 
+// TestRecordInsideANamespace records as most experiments do: `ip netns exec` hides the mount of
+// cgroup v2. Other connections of the namespace and of the machine are not recorded.
 func TestRecordInsideANamespace(t *testing.T) {
 	need.Root(t)
 	n := testnet.New(t, testnet.Options{})

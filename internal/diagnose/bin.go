@@ -18,10 +18,6 @@ type bin struct {
 	unseenBytes int64
 	// Growth of the chronographs in µs.
 	busyUs, rwndUs, sndbufUs int64
-	chrono                   bool
-	// listens reports whether a polled connection had mainly received until then. In other sources
-	// a silence is part of a bin with data.
-	listens bool
 
 	ackedBytes, receivedBytes              int64
 	deliveredPackets, lostPackets, retrans int64
@@ -47,8 +43,13 @@ type bin struct {
 	heldSamples int32
 	// slowStart counts samples with a window below the threshold.
 	slowStart int32
-	// stalls counts the path's pauses that ended in this bin, and stallNs is their length.
-	stalls  int32
+	// stalls counts the path's pauses that ended in this bin.
+	stalls int32
+	chrono bool // the chronographs are known
+	// listens reports whether a polled connection had mainly received until then. In other sources
+	// a silence is part of a bin with data.
+	listens bool
+	// stallNs is the length of the path's pauses.
 	stallNs int64
 	// dataNs is the time between arrivals of data that are less than maxDataGap round trips apart.
 	dataNs int64
