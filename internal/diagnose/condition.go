@@ -72,7 +72,7 @@ func (s *sample) fillsPeer() bool {
 
 // holdsBuffer reports whether the send buffer is full to two thirds: a program that asks for room
 // gets it below. The acknowledged part has left.
-func (s *sample) holdsBuffer() bool { return 10*s.sendMemory >= 6*s.sendBuffer }
+func (s *sample) holdsBuffer() bool { return s.sendBuffer > 0 && 10*s.sendMemory >= 6*s.sendBuffer }
 
 // boundsWrites reports whether the send buffer can hold back a program for long. One that the
 // program has not set grows to twice the congestion window as soon as a write waits for it

@@ -453,7 +453,7 @@ func (f *flow) levels(b *bin, s *sample) {
 		if s.boundsWrites() && 20*s.sendMemory >= 19*s.sendBuffer {
 			b.fullSamples++
 		}
-		if s.sendBuffer > 0 && s.holdsBuffer() {
+		if s.holdsBuffer() {
 			b.heldSamples++
 		}
 		if f.source != Captured && (s.ssthresh == tcp.Absent || s.cwnd < s.ssthresh) {

@@ -20,6 +20,10 @@ type phase struct {
 	// exchanges is the share of bins in which data went both ways.
 	exchanges float64
 	baseUs    float64
+	// standingUs is the part of the queueing that never ends, in µs: of most bins the least RTT, with
+	// timestamps on the way of the data, above the connection's. The smoothed RTT of polls has
+	// delayed ACKs.
+	standingUs float64
 }
 
 func (f *flow) phase(bins []bin) *phase {
@@ -42,6 +46,13 @@ func (f *flow) phase(bins []bin) *phase {
 		}
 	}
 	p.rttUs = medianOf(bins, func(b *bin) float64 { return b.rtt.mean() })
+	p.standingUs = medianOf(bins, func(b *bin) float64 { return float64(b.rtt.least) }) - p.baseUs
+	if dataUs, _, stamped := p.waits(); stamped {
+		p.standingUs = math.Min(p.standingUs, dataUs)
+	}
+	if f.source == Polled {
+		p.standingUs -= float64(delayedAckNs) / 1000
+	}
 	p.radio = f.link().during(p.fromNs, p.toNs)
 	return p
 }
@@ -103,10 +114,13 @@ func (p *phase) ownWindowBytes() float64 {
 	return p.timeMean(func(b *bin) *extremes { return &b.receiveWindow })
 }
 
-// perRoundTrip is the data in bytes that comes in a round trip of the receiver.
-func (p *phase) perRoundTrip() float64 {
-	return p.receiveBps() / 8 * p.timeMean(func(b *bin) *extremes { return &b.receiverRtt }) / 1e6
+// receiverRttUs is the mean over time of the receiver's RTT, in µs.
+func (p *phase) receiverRttUs() float64 {
+	return p.timeMean(func(b *bin) *extremes { return &b.receiverRtt })
 }
+
+// perRoundTrip is the data in bytes that comes in a round trip of the receiver.
+func (p *phase) perRoundTrip() float64 { return p.receiveBps() / 8 * p.receiverRttUs() / 1e6 }
 
 // spreadNs is the least time over which rates are compared.
 const spreadNs = int64(400e6)

@@ -10,33 +10,25 @@ import (
 func (p *phase) noQueueUs() float64 { return math.Min(15_000, math.Max(3_000, p.baseUs/4)) }
 
 // overfills reports whether a queue of the path stands all the time, though the window of the peer
-// or the send buffer bounds the data in flight: more data would only lengthen the queue. The
-// smoothed RTT of polls has delayed ACKs.
-func (p *phase) overfills() bool {
-	standing := medianOf(p.bins, func(b *bin) float64 { return float64(b.rtt.least) }) - p.baseUs
-	if dataUs, _, stamped := p.waits(); stamped {
-		standing = math.Min(standing, dataUs)
-	}
-	if p.flow.source == Polled {
-		standing -= float64(delayedAckNs) / 1000
-	}
-	return p.overlong(standing)
-}
+// or the send buffer bounds the data in flight: more data would only lengthen the queue.
+func (p *phase) overfills() bool { return p.overlong(p.standingUs) }
 
 // overlong reports whether a standing queue has the path full, however much more is in flight.
 func (p *phase) overlong(standingUs float64) bool {
 	return standingUs > math.Max(p.noQueueUs(), overfull*p.baseUs)
 }
 
-// bounds names what bounds the data in flight that overfills the path.
-func (p *phase) bounds() (bound Limit, bounded bool) {
-	if !p.overfills() {
-		return Unknown, false
+// overfillsBy names what bounds the data in flight that overfills the path; Unknown if nothing does.
+func (p *phase) overfillsBy() Limit {
+	switch {
+	case !p.overfills():
+		return Unknown
+	case math.Max(p.share[condReceive], p.rwnd) > windowShare*p.active():
+		return ReceiveWindow
+	case p.holdsBuffer() > quietShare:
+		return SendBuffer
 	}
-	if math.Max(p.share[condReceive], p.rwnd) > windowShare*p.active() {
-		return ReceiveWindow, true
-	}
-	return SendBuffer, p.holdsBuffer() > quietShare
+	return Unknown
 }
 
 // fills reports whether a queue was full when the window was reduced. The median RTT does not show
@@ -149,8 +141,8 @@ func longQueue(p *phase) bool { return p.queueUs() > math.Max(100_000, 2.5*p.bas
 
 func queue(p *phase) *match {
 	waits := p.share[condWindow]+p.share[condPaced] >= windowFull*p.active()
-	bound, bounded := p.bounds()
-	if p.queueUs() < p.noQueueUs() && !p.fills() || !waits && !bounded {
+	bound := p.overfillsBy()
+	if p.queueUs() < p.noQueueUs() && !p.fills() || !waits && bound == Unknown {
 		return nil
 	}
 	if own := p.waitAtDevice(); own > ownWait {

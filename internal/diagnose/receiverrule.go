@@ -77,7 +77,7 @@ func ownWindow(p *phase) *match {
 	m := verdict(ReceiveWindow, need > 0.85*window).
 		because("receive_window_bytes", "%s arrive each round trip of %s, and the window is %s", bytes(need),
 			milliseconds(p.receiverRtt.mean()), bytes(window))
-	rttUs := p.timeMean(func(b *bin) *extremes { return &b.receiverRtt })
+	rttUs := p.receiverRttUs()
 	if p.baseUs > 0 && p.overlong(rttUs-p.baseUs) {
 		m.certainty = Likely
 		m.or = []Limit{Capacity, NetworkQueue}

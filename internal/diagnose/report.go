@@ -365,11 +365,10 @@ func (p *phase) split(l Limit) []Share {
 	if !p.continues() {
 		take(Unknown, p.share[condNone])
 	}
-	overfilled := p.overfills()
-	if l != ReceivingApplication && !overfilled {
+	if l != ReceivingApplication && !p.overfills() {
 		take(ReceiveWindow, p.rwnd)
 	}
-	if l != Application && !overfilled {
+	if l != Application && !p.overfills() {
 		take(SendBuffer, p.sndbuf)
 	}
 	s[l] += rest

@@ -30,6 +30,7 @@ type liarCell struct {
 	carries  float64          // greatest rate of the terminal on the medium, in bit/s
 	window   float64          // bytes
 	benefit  *control.Benefit // the last comparison
+	target   time.Duration    // the queue target of the last step that had one
 }
 
 const (
@@ -136,6 +137,9 @@ func (c *liarCell) step() (bound, floor float64, held bool) {
 		Ready: true,
 	})
 	c.benefit = out.View.Benefit
+	if us := out.View.QueueTargetUs; us > 0 {
+		c.target = time.Duration(us) * time.Microsecond
+	}
 	if len(out.Send) == 0 {
 		c.window = 2 * c.carries * liarBase.Seconds() / 8
 		return 0, 0, true
@@ -243,6 +247,28 @@ func TestLiarsTakeNobodyBelowTheFloor(t *testing.T) {
 	}
 	if near < 100 {
 		t.Errorf("random lies came near the floor in %d steps only: they test nothing", near)
+	}
+}
+
+// A member that claims foreign queues makes the queue target of others 16 times as long at most
+// (docs/reference/share-messages.md). When the claim ends, the target is what it was.
+func TestAClaimOfForeignQueuesIsBounded(t *testing.T) {
+	c := newLiarCell(323e6, 1, 1, 1)
+	run := func(claims bool) (most time.Duration) {
+		c.peers[0].Report.ForeignQueues = claims
+		for range 1200 {
+			c.step()
+			most = max(most, c.target)
+		}
+		return most
+	}
+	usual := run(false)
+	if most := run(true); most < 15*usual || most > 16*(usual+time.Microsecond) { // outputs are whole µs
+		t.Errorf("a claim stretched the queue target from %s to %s", usual, most)
+	}
+	run(false)
+	if c.target > usual {
+		t.Errorf("a queue target of %s long after a claim, %s before it", c.target, usual)
 	}
 }
 
