@@ -20,9 +20,9 @@ type phase struct {
 	// exchanges is the share of bins in which data went both ways.
 	exchanges float64
 	baseUs    float64
-	// standingUs is the part of the queueing that never ends, in µs: of most bins the least RTT, with
-	// timestamps on the way of the data, above the connection's. The smoothed RTT of polls has
-	// delayed ACKs.
+	// standingUs is the part of the queueing that never ends, in µs: of most bins the least RTT,
+	// with timestamps on the way of the data, above the connection's. The smoothed RTT of polls
+	// has delayed ACKs.
 	standingUs float64
 }
 

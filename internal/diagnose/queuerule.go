@@ -18,7 +18,7 @@ func (p *phase) overlong(standingUs float64) bool {
 	return standingUs > math.Max(p.noQueueUs(), overfull*p.baseUs)
 }
 
-// overfillsBy names what bounds the data in flight that overfills the path; Unknown if nothing does.
+// overfillsBy names what bounds the data in flight that overfills the path; Unknown if nothing.
 func (p *phase) overfillsBy() Limit {
 	switch {
 	case !p.overfills():
