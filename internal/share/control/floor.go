@@ -27,7 +27,9 @@ const (
 	floorRiseTime = 30 * time.Second
 	// A window is not full all the time: a sender waits until it can send a burst, and ACKs come in
 	// bursts. So windows of the floor grow until they carry it, with the time constant
-	// floorRaiseTime, by exp(mostFloorRaise) = 2 at most.
+	// floorRaiseTime, by exp(mostFloorRaise) = 2 at most. They aim at floorAim times its rate: what
+	// a terminal carries in some seconds varies around the aim, and is not to be below the floor.
+	floorAim       = 1.05
 	floorRaiseTime = time.Second
 	mostFloorRaise = math.Ln2
 	// leastFloorAlpha is the least fairness parameter with a floor. With a lower one the user wants
@@ -64,7 +66,7 @@ func (f *floor) update(elapsed, delay time.Duration, binds bool, missed float64)
 	}
 	if f.binds >= floorSettleTime && missed > 0 {
 		gain := elapsed.Seconds() / floorRaiseTime.Seconds()
-		f.raised = min(max(f.raised+gain*math.Log(missed), 0), mostFloorRaise)
+		f.raised = min(max(f.raised+gain*math.Log(floorAim*missed), 0), mostFloorRaise)
 	}
 	if f.binds >= floorSettleTime && delay > floorDelay {
 		gain := min(elapsed.Seconds()/floorFallTime.Seconds(), 1)
