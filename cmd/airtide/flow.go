@@ -25,7 +25,7 @@ func flowIDs(list []uint) (ids []tcp.FlowID) {
 // flowsVar adds --flow, the numbers of flows of a recording.
 func flowsVar(cmd *cobra.Command, to *[]uint, usage string) {
 	cmd.Flags().UintSliceVar(to, "flow", nil, usage)
-	cmd.Flags().Lookup("flow").DefValue = "" // an empty list is not worth a word of the help
+	cmd.Flags().Lookup("flow").DefValue = "" // else the help shows "[]"
 	completeFlows(cmd)
 }
 
@@ -44,7 +44,7 @@ func completeFlows(cmd *cobra.Command) {
 		if err := r.Scan(cmd.Context(), trace.ScanOptions{Fields: []tcp.Field{}}, names); err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
-		first := word[:strings.LastIndex(word, ",")+1] // numbers of a list that stand already
+		first := word[:strings.LastIndex(word, ",")+1] // the numbers before the last comma
 		var words []string
 		for _, id := range slices.Sorted(maps.Keys(names.ends)) {
 			words = append(words, fmt.Sprintf("%s%d\t%s", first, id, names.ends[id]))

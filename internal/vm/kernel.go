@@ -115,8 +115,8 @@ func unpacked(root string) (Kernel, error) {
 		}
 	}
 	if len(found) != 1 {
-		return Kernel{}, fmt.Errorf("%s has %d kernels where one is wanted: remove it, and one is fetched again", root,
-			len(found))
+		return Kernel{}, fmt.Errorf("%s has %d kernels, expected one: remove the folder, and a kernel is fetched again",
+			root, len(found))
 	}
 	k := found[0]
 	// Packages of some suites have /usr/lib in place of /lib.

@@ -99,7 +99,7 @@ func (t *Times) UnmarshalText(text []byte) error {
 		return fmt.Errorf("reading the times of a length: %w", err)
 	}
 	if !readBuckets(b, t[:]) {
-		return errors.New("reading the times of a length: its buckets are not as they should be")
+		return errors.New("reading the times of a length: a bucket is cut off or out of range")
 	}
 	return nil
 }

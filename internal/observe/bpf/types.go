@@ -9,8 +9,8 @@ import (
 	"airtide/internal/sys/file"
 )
 
-// maxTypes is the largest number of bytes that are read of a file with BTF. Kernels have 5 to 15 MB
-// of it; of a whole vmlinux only that section and the tables are read.
+// maxTypes is the largest number of bytes that are read from a file with BTF. Kernels have 5 to 15
+// MB of BTF. From a whole vmlinux only this section and the tables are read.
 const maxTypes = 32 << 20
 
 // ReadTypes reads the kernel's types from a file: BTF alone, or an ELF file that contains it.

@@ -23,15 +23,15 @@ type samplesDecoder struct {
 	batch  tcp.Batch
 	head   []byte
 	flow   []int64
-	rows   []int32 // those that are selected
-	absent []int64 // the column of every field that is absent
+	rows   []int32 // numbers of the selected rows
+	absent []int64 // the common column of absent fields
 	own    [tcp.NumStored]ownColumn
 }
 
 // ownColumn is the memory of a field's column.
 type ownColumn struct {
 	values   []int64
-	constant bool // all of values are values[0]
+	constant bool // all values are the first one
 }
 
 // selection is the rows that a scan asks for.

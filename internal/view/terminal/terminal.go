@@ -106,8 +106,8 @@ func (t *Terminal) JSON(value any) error {
 	return json.NewEncoder(&indenter{out: t.Out}).Encode(value)
 }
 
-// JSONWithList prints an object as indented JSON. The member with a name is an empty list; it is
-// filled with elements that are made, printed and forgotten one by one.
+// JSONWithList prints an object as indented JSON. It replaces the empty list that is the member
+// name by elements, and keeps one of them at a time.
 func (t *Terminal) JSONWithList(object any, name string, elements iter.Seq[any]) error {
 	i := &indenter{out: t.Out, list: strconv.Quote(name), elements: elements}
 	return json.NewEncoder(i).Encode(object)
