@@ -87,7 +87,7 @@ var limitTable = [numLimits]limitInfo{
 		"network queue", "The path's capacity is reached, and packets wait long in a queue of the network.",
 	},
 	SharedCapacity: {
-		"shared capacity", "The path's capacity for this connection varies: it shares the bottleneck.",
+		"shared capacity", "The connection shares the path's capacity with others.",
 	},
 	Capacity: {"capacity", "The path's capacity is reached."},
 	NoData:   {"no data came", "The peer sent nothing for most of the time."},

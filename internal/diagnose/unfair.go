@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"airtide/internal/units"
 )
 
 const (
@@ -20,6 +22,9 @@ const (
 	otherRTT = 1.5
 	// together is the part of a phase in which the other connection is limited by the path, too.
 	together = 0.5
+	// othersRate is the rate of others over that of a connection, below which it has the bottleneck
+	// for itself.
+	othersRate = 0.5
 )
 
 // rivals are the connections that send most, behind f.
@@ -37,9 +42,9 @@ func (f *flow) name() string {
 	return fmt.Sprintf("flow %d", f.ID)
 }
 
-// compare names the phases in which another connection has most of the same bottleneck. A flow
-// shares it if both are limited by the path at the same time, and wait as long in a queue, or if
-// their radios have the same access point.
+// compare names the phases in which other connections use the same bottleneck, or one has most of
+// it. A flow shares it if both are limited by the path at the same time, and have the same ends or
+// wait as long in a queue, or if their radios have the same access point.
 func compare(flows []*flow, all []Connection) {
 	var most []int
 	for i := range all {
@@ -48,25 +53,23 @@ func compare(flows []*flow, all []Connection) {
 		}
 	}
 	slices.SortStableFunc(most, func(a, b int) int { return cmp.Compare(all[b].AckedBytes, all[a].AckedBytes) })
-	rivals := most[:min(len(most), maxRivals)]
-	unfair := map[*Phase]*Finding{}
-	for _, i := range most {
-		for k := range all[i].Phases {
-			p := &all[i].Phases[k]
-			for _, j := range rivals {
-				if i == j || unfair[p] != nil || !p.waits() {
-					continue
-				}
-				unfair[p] = overtaken(flows[i], p, flows[j], all[j].Phases)
-			}
-		}
+	var rivals []rival
+	for _, i := range most[:min(len(most), maxRivals)] {
+		rivals = append(rivals, rival{flows[i], slices.Clone(all[i].Phases)})
 	}
-	for i := range all {
+	for _, i := range most {
 		c := &all[i]
 		found := false
 		for k := range c.Phases {
 			p := &c.Phases[k]
-			if f := unfair[p]; f != nil {
+			if !p.waits() {
+				continue
+			}
+			f := unequal(flows[i], p, rivals)
+			if f == nil {
+				f = shared(flows[i], p, rivals)
+			}
+			if f != nil {
 				p.becomes(f)
 				found = true
 			}
@@ -76,6 +79,83 @@ func compare(flows []*flow, all []Connection) {
 			c.conclude()
 		}
 	}
+}
+
+// rival is a connection with which others are compared, and its phases before that.
+type rival struct {
+	*flow
+	phases []Phase
+}
+
+// unequal finds a rival that gets more of the same bottleneck; nil without one.
+func unequal(f *flow, p *Phase, rivals []rival) *Finding {
+	for _, r := range rivals {
+		if r.flow == f {
+			continue
+		}
+		if found := overtaken(f, p, r.flow, r.phases); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// shared recognises a bottleneck of the network in which others take much; nil if they do not.
+func shared(f *flow, p *Phase, rivals []rival) *Finding {
+	if p.Limit == OwnQueue || p.Limit == RadioLimit {
+		return nil
+	}
+	others := 0
+	var sum float64
+	for _, r := range rivals {
+		if r.flow == f {
+			continue
+		}
+		var moved, length float64
+		for i := range r.phases {
+			q := &r.phases[i]
+			overlap := float64(min(p.EndNs, q.EndNs) - max(p.StartNs, q.StartNs))
+			if overlap > 0 && q.waits() && (sameEnds(f, r.flow) || sameWait(f, p, r.flow, q)) {
+				moved += q.RateBps * overlap
+				length += overlap
+			}
+		}
+		if length >= together*float64(p.length()) {
+			others++
+			sum += moved / float64(p.length())
+		}
+	}
+	if sum < othersRate*p.RateBps || others == 0 {
+		return nil
+	}
+	m := verdict(SharedCapacity, false)
+	for _, l := range append([]Limit{p.Limit}, p.Or...) {
+		if l != SharedCapacity {
+			m.or = append(m.or, l)
+		}
+	}
+	m.because("acked_bytes", "%s waited for the same bottleneck and sent %s meanwhile, this one %s",
+		units.Count(int64(others), "other connection"), rate(sum), rate(p.RateBps))
+	m.evidence = append(m.evidence, p.Evidence...)
+	found := m.finding()
+	found.Next = fmt.Sprintf("The path carries %s for all of them: fewer at a time get more each.", rate(sum+p.RateBps))
+	return &found
+}
+
+// sameEnds reports whether two flows have the same hosts, and thus the same path.
+func sameEnds(a, b *flow) bool {
+	return a.Local.Addr() == b.Local.Addr() && a.Remote.Addr() == b.Remote.Addr()
+}
+
+// queueUs is the wait of a flow's packets in queues, in µs.
+func (p *Phase) queueUs(f *flow) float64 { return p.RttUs - float64(f.baseRtt) }
+
+// sameWait reports whether two flows wait as long in a queue, so that it may be the same one.
+func sameWait(f *flow, p *Phase, other *flow, q *Phase) bool {
+	mine := p.queueUs(f)
+	its := q.queueUs(other)
+	alike := math.Abs(mine-its) < sameQueueUs || max(mine, its) < sameQueue*min(mine, its)
+	return alike && min(mine, its) >= sameQueueUs
 }
 
 // contends reports whether the connection sends and waits for the path at times.
@@ -123,17 +203,14 @@ func overtaken(f *flow, p *Phase, other *flow, phases []Phase) *Finding {
 
 // byRTT recognises a rate that is less since the RTT is longer, or the congestion control another.
 func byRTT(f *flow, p *Phase, other *flow, q *Phase) *Finding {
-	mine := p.RttUs - float64(f.baseRtt)
-	its := q.RttUs - float64(other.baseRtt)
-	same := math.Abs(mine-its) < sameQueueUs || max(mine, its) < sameQueue*min(mine, its)
 	longer := float64(f.baseRtt) > otherRTT*float64(other.baseRtt)
-	if !same || min(mine, its) < sameQueueUs || q.RateBps < unfairRate*p.RateBps || !longer && f.cc == other.cc {
+	if !sameWait(f, p, other, q) || q.RateBps < unfairRate*p.RateBps || !longer && f.cc == other.cc {
 		return nil
 	}
 	m := verdict(UnfairSharing, false).
 		because("acked_bytes", "%s sent %s meanwhile, this one %s", other.name(), rate(q.RateBps), rate(p.RateBps)).
-		because("rtt_us", "both waited as long in a queue, %s and %s: it is the same one", milliseconds(mine),
-			milliseconds(its))
+		because("rtt_us", "both waited as long in a queue, %s and %s: it is the same one",
+			milliseconds(p.queueUs(f)), milliseconds(q.queueUs(other)))
 	if longer {
 		m.because("min_rtt_us", "the least RTT is %s, that of %s %s: windows grow faster with a small RTT",
 			milliseconds(float64(f.baseRtt)), other.name(), milliseconds(float64(other.baseRtt)))

@@ -13,6 +13,7 @@ func beside(s *scene, id tcp.FlowID, cc string) *scene {
 	other := newScene(s.t, Options{})
 	other.engine = s.engine
 	other.flow.ID = id
+	other.flow.Remote = netip.MustParseAddrPort("192.0.2.9:443")
 	other.flow.CongestionControl = cc
 	other.row.Flow = id
 	return other
@@ -36,9 +37,8 @@ func TestUnequalSharesOfAQueue(t *testing.T) {
 	}{
 		"longer RTT":                {1, 100_000, 42_000, "cubic", UnfairSharing},
 		"other congestion control":  {1, 20_000, 40_000, "reno", UnfairSharing},
-		"nothing else":              {1, 20_000, 40_000, "cubic", Capacity},
+		"nothing else":              {1, 20_000, 40_000, "cubic", SharedCapacity},
 		"another queue":             {1, 100_000, 90_000, "cubic", Capacity},
-		"longer RTT, but as much":   {3, 100_000, 42_000, "cubic", Capacity},
 		"longer RTT, without queue": {1, 100_000, 0, "cubic", CwndBound},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,6 +55,41 @@ func TestUnequalSharesOfAQueue(t *testing.T) {
 			if c.want == UnfairSharing && (all[1].Next == "" || all[1].Refuted == "" || all[1].Certainty != Likely ||
 				!slices.Equal(all[1].Or, []Limit{Capacity})) {
 				t.Errorf("%+v", all[1].Finding)
+			}
+		})
+	}
+}
+
+// Connections that wait for one bottleneck at the same time share it: those with the same ends, or
+// with the same wait. One that gets nearly all of it has it for itself.
+func TestSharesOfABottleneck(t *testing.T) {
+	other := netip.MustParseAddrPort("192.0.2.7:443")
+	for name, c := range map[string]struct {
+		segments, queueUs int64
+		remote            netip.AddrPort // of the other connection; empty: the same
+		want              Limit
+	}{
+		"same ends":             {2, 40_000, netip.AddrPort{}, SharedCapacity},
+		"same ends, other wait": {2, 90_000, netip.AddrPort{}, SharedCapacity},
+		"same wait":             {2, 41_000, other, SharedCapacity},
+		"another queue":         {2, 90_000, other, Capacity},
+		"little beside":         {1, 40_000, netip.AddrPort{}, Capacity},
+		"nothing waits beside":  {2, 0, netip.AddrPort{}, Capacity},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, Options{})
+			s.queued(3, 20_000, 40_000)
+			second := beside(s, 2, "cubic")
+			second.flow.Remote = c.remote
+			second.queued(c.segments, 20_000, c.queueUs)
+			got := s.engine.Report().Connections[0]
+			alone, _ := s.engine.Connection(1)
+			if got.Limit != c.want || alone.Limit != c.want {
+				t.Fatalf("the limit is %s, and alone %s, want %s: %v", got.Limit, alone.Limit, c.want, got.Phases)
+			}
+			if c.want == SharedCapacity && (got.Next == "" || got.Certainty != Likely ||
+				!slices.Equal(got.Or, []Limit{Capacity, AckBacklog})) {
+				t.Errorf("%+v", got.Finding)
 			}
 		})
 	}
