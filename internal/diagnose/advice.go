@@ -97,6 +97,10 @@ func (p *phase) next(l Limit) string {
 		if p.flow.last.sendFixed == 1 {
 			how = "Let the program enlarge SO_SNDBUF, or leave the buffer to the kernel"
 		}
+		if p.flow.source == Captured {
+			return fmt.Sprintf("%s: %s in flight at %s allow %s.", how, bytes(flight), milliseconds(p.rttUs),
+				rate(flight*8/p.rtt()))
+		}
 		return fmt.Sprintf("%s: %s in flight at %s allow %s. The congestion window would allow %s.", how,
 			bytes(flight), milliseconds(p.rttUs), rate(flight*8/p.rtt()), rate(p.windowBps()))
 	case CwndBound:

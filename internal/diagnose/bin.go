@@ -19,9 +19,8 @@ type bin struct {
 	// Growth of the chronographs in µs.
 	busyUs, rwndUs, sndbufUs int64
 
-	ackedBytes, receivedBytes              int64
-	deliveredPackets, lostPackets, retrans int64
-	outOfOrder                             int64
+	ackedBytes, receivedBytes             int64
+	deliveredPackets, retrans, outOfOrder int64
 	// RTTs of single segments in µs.
 	rtt extremes
 	// Levels.
@@ -41,6 +40,9 @@ type bin struct {
 	fullSamples int32
 	// heldSamples counts samples with a send buffer that is full to two thirds, as samples show it.
 	heldSamples int32
+	// writes counts ends of silences with data outstanding in a capture, and released those of them
+	// that an acknowledgement ended.
+	writes, released int32
 	// slowStart counts samples with a window below the threshold.
 	slowStart int32
 	// stalls counts the path's pauses that ended in this bin.
@@ -147,7 +149,6 @@ func (b *bin) merge(o *bin) {
 	b.ackedBytes += o.ackedBytes
 	b.receivedBytes += o.receivedBytes
 	b.deliveredPackets += o.deliveredPackets
-	b.lostPackets += o.lostPackets
 	b.retrans += o.retrans
 	b.outOfOrder += o.outOfOrder
 	b.turns += o.turns
@@ -159,6 +160,8 @@ func (b *bin) merge(o *bin) {
 		levels[i].merge(others[i])
 	}
 	b.queuedSamples += o.queuedSamples
+	b.writes += o.writes
+	b.released += o.released
 	b.slowStart += o.slowStart
 	b.dataNs += o.dataNs
 	b.unaskedNs += o.unaskedNs

@@ -90,7 +90,7 @@ func Fields() []tcp.Field {
 		tcp.SendWindowBytes, tcp.ReceiveWindowBytes, tcp.AckedBytes, tcp.SentBytes, tcp.WrittenBytes,
 		tcp.ReceivedBytes, tcp.ReadBytes, tcp.SendBufferBytes, tcp.ReceiveBufferBytes, tcp.SendMemoryBytes,
 		tcp.DeviceQueueBytes, tcp.OutOfOrderPackets, tcp.SendBufferFixed, tcp.ReceiveBufferFixed,
-		tcp.DeliveredPackets, tcp.LostPackets, tcp.RetransmitsPackets, tcp.PacingRateBps, tcp.BusyUs,
+		tcp.DeliveredPackets, tcp.RetransmitsPackets, tcp.PacingRateBps, tcp.BusyUs,
 		tcp.RwndLimitedUs, tcp.SndbufLimitedUs, tcp.StateField, tcp.PeerTimestamp, tcp.EchoedTimestamp,
 		tcp.WriterBlocked, tcp.DeviceThrottled, tcp.DeviceWaitUs,
 	}
@@ -320,7 +320,7 @@ type sample struct {
 	acked, sent, written, received, consumed            int64
 	sendBuffer, receiveBuffer, sendMemory, deviceQueue  int64
 	sendFixed, receiveFixed                             int64
-	outOfOrder, delivered, lost, retransmits, pacing    int64
+	outOfOrder, delivered, retransmits, pacing          int64
 	busy, rwndLimited, sndbufLimited, unacked, unsent   int64
 	state, peerTime, echoedTime                         int64
 	writerBlocked, throttled, deviceWait                int64
@@ -358,7 +358,6 @@ func (s *sample) read(b *tcp.Batch, i int) {
 	s.deviceQueue = c[tcp.DeviceQueueBytes][i]
 	s.outOfOrder = c[tcp.OutOfOrderPackets][i]
 	s.delivered = c[tcp.DeliveredPackets][i]
-	s.lost = c[tcp.LostPackets][i]
 	s.retransmits = c[tcp.RetransmitsPackets][i]
 	s.pacing = c[tcp.PacingRateBps][i]
 	s.busy = c[tcp.BusyUs][i]

@@ -134,7 +134,7 @@ func (f *flow) begin(s *sample) {
 	if !f.Inherited {
 		last := &f.last
 		for _, counter := range []*int64{
-			&last.acked, &last.received, &last.delivered, &last.lost, &last.retransmits, &last.outOfOrder, &last.busy,
+			&last.acked, &last.received, &last.delivered, &last.retransmits, &last.outOfOrder, &last.busy,
 			&last.rwndLimited, &last.sndbufLimited,
 		} {
 			*counter = zeroed(*counter)
@@ -229,9 +229,12 @@ func (f *flow) account(b *bin, s *sample) {
 	delivered := growth(s.delivered, last.delivered)
 	b.deliveredPackets += delivered
 	f.deliveredAll += delivered
-	b.lostPackets += growth(s.lost, last.lost)
 	b.retrans += growth(s.retransmits, last.retransmits)
 	b.outOfOrder += growth(s.outOfOrder, last.outOfOrder)
+	if f.source == Captured && last.writerBlocked != tcp.Absent {
+		b.writes++
+		b.released += int32(last.writerBlocked)
+	}
 	b.listens = f.source == Polled && f.receivedAll > 4*f.ackedAll
 	if f.shut() {
 		b.shutNs += elapsed
@@ -240,7 +243,9 @@ func (f *flow) account(b *bin, s *sample) {
 	f.reduction(b, s)
 	f.levels(b, s)
 	f.stamps.take(b, s)
-	f.waits.take(last, s)
+	if f.source != Captured { // there the flag is a guess
+		f.waits.take(last, s)
+	}
 }
 
 // tickNs is twice the longest tick in which the kernel counts the busy time at 250 Hz.

@@ -82,50 +82,52 @@ var receiverRules = []rule{
 
 // Thresholds of the rules. They were set on one half of the seeds of test/bench/diagnosis.
 const (
-	fewTimeouts  = 2    // timeouts of full segments: above, none of these may arrive
-	silentShare  = 0.12 // share of the time spent waiting for retransmission timers
-	stalledShare = 0.08 // share of the time in pauses of the path
-	windowShare  = 0.5  // share of the active time with a full receive window
-	overfull     = 0.25 // standing queue over the least RTT: above, no window or buffer limits
-	lateWindow   = 0.5  // part of the full windows that comes in a round trip: below, the reader opens them late
-	pacedFull    = 0.1  // windowShare of a sender whose pacing fills the window once in a round trip
-	burstShare   = 0.35 // windowShare behind a slow reader: between its reads the path carries as much as fits
-	bufferShare  = 0.4  // share of the active time with a full send buffer
-	fullShare    = 0.13 // share of samples with a full send buffer: below, the program fills it by chance
-	partialShare = 0.2  // share of the active time with a part of a segment waiting
-	quietShare   = 0.5  // share of the time without data to send
-	unseenShare  = 0.5  // share of the time without samples
-	turnShare    = 0.25 // share of the time explained by round trips of requests
-	mostTurns    = 4    // requests at a time: above, both ends send without waiting
-	lawFactor    = 2    // between the rate and that of the law of Mathis: above, losses do not limit
-	deviceShare  = 0.4  // share of the active time with data behind the device's queue
-	ownWait      = 0.7  // part of the packets in queues, in this host: above, its queue limits
-	pacedWindow  = 0.97 // part of the rate that the window allows: above, pacing does not limit
-	usedPacing   = 0.75 // rate over the pacing rate: below, pacing does not limit
-	pacedQuiet   = 0.2  // part of the time without data to send, with unused pacing
-	pacedShare   = 0.5  // share of the active time with data and room in the window
-	readerWindow = 0.8  // mean window over the greatest: below, the reader lags
-	windowFull   = 0.3  // part of the active time with a full congestion window
-	filledWindow = 0.75 // part of the window that comes at once, or in a round trip: above, the window limits
-	roomyWindow  = 0.5  // part of the window that comes in a round trip: below, the window does not limit
-	fewClosed    = 2    // closed windows of a capture in which data seldom comes: above, the reader lags
-	shutShare    = 0.3  // share of the time with a closed own window: above, the reader lags
-	hugeWindow   = 0.05 // part of the window that comes in a round trip: below, it has room though it closed
-	shrunkWindow = 0.6  // mean advertised window over the greatest: below, the reader lags
-	steadyWindow = 0.9  // mean window over the greatest: above, closed windows do not count
-	fewIdle      = 0.1  // part of the time without outstanding data: below, a full send buffer looks alike
-	steadyShare  = 0.8  // share of the time with the window at its median
-	boundShare   = 0.5  // share of the time with the window at its greatest value, with reductions
-	fewLost      = 2    // segments sent again for each reduction: below, losses are random
-	manyLost     = 3    // segments sent again for each reduction: above, a queue overflows
-	sameRate     = 1.25 // factor between rates that are alike
-	readerQueue  = 0.3  // unread data over the window and it: below, the reader keeps up
-	varyingRate  = 0.18 // coefficient of variation
-	shallowRank  = 0.8  // rank of the RTT at a reduction
-	evenCuts     = 0.25 // variation of the window at reductions: below, a queue overflows
-	leastCuts    = 3    // reductions for a variation
-	youngWindow  = 0.2  // part of the time with a full window in such a transfer
-	youngRtts    = 15   // round trips of a transfer that may end in slow start
+	fewTimeouts   = 2    // timeouts of full segments: above, none of these may arrive
+	silentShare   = 0.12 // share of the time spent waiting for retransmission timers
+	stalledShare  = 0.08 // share of the time in pauses of the path
+	windowShare   = 0.5  // share of the active time with a full receive window
+	overfull      = 0.25 // standing queue over the least RTT: above, no window or buffer limits
+	lateWindow    = 0.5  // part of the full windows that comes in a round trip: below, the reader opens them late
+	pacedFull     = 0.1  // windowShare of a sender whose pacing fills the window once in a round trip
+	burstShare    = 0.35 // windowShare behind a slow reader: between its reads the path carries as much as fits
+	bufferShare   = 0.4  // share of the active time with a full send buffer
+	fullShare     = 0.13 // share of samples with a full send buffer: below, the program fills it by chance
+	partialShare  = 0.2  // share of the active time with a part of a segment waiting
+	quietShare    = 0.5  // share of the time without data to send
+	unseenShare   = 0.5  // share of the time without samples
+	turnShare     = 0.25 // share of the time explained by round trips of requests
+	mostTurns     = 4    // requests at a time: above, both ends send without waiting
+	lawFactor     = 2    // between the rate and that of the law of Mathis: above, losses do not limit
+	deviceShare   = 0.4  // share of the active time with data behind the device's queue
+	ownWait       = 0.7  // part of the packets in queues, in this host: above, its queue limits
+	pacedWindow   = 0.97 // part of the rate that the window allows: above, pacing does not limit
+	usedPacing    = 0.75 // rate over the pacing rate: below, pacing does not limit
+	pacedQuiet    = 0.2  // part of the time without data to send, with unused pacing
+	pacedShare    = 0.5  // share of the active time with data and room in the window
+	readerWindow  = 0.8  // mean window over the greatest: below, the reader lags
+	windowFull    = 0.3  // part of the active time with a full congestion window
+	filledWindow  = 0.75 // part of the window that comes at once, or in a round trip: above, the window limits
+	roomyWindow   = 0.5  // part of the window that comes in a round trip: below, the window does not limit
+	fewClosed     = 2    // closed windows of a capture in which data seldom comes: above, the reader lags
+	shutShare     = 0.3  // share of the time with a closed own window: above, the reader lags
+	hugeWindow    = 0.05 // part of the window that comes in a round trip: below, it has room though it closed
+	shrunkWindow  = 0.6  // mean advertised window over the greatest: below, the reader lags
+	steadyWindow  = 0.9  // mean window over the greatest: above, closed windows do not count
+	releasedShare = 0.9  // share of the data after acknowledgements that they released: above, a full buffer waits for them
+	leastWrites   = 10   // times at which data left, for such a share
+	fewIdle       = 0.1  // part of the time without outstanding data: below, a full send buffer looks alike
+	steadyShare   = 0.8  // share of the time with the window at its median
+	boundShare    = 0.5  // share of the time with the window at its greatest value, with reductions
+	fewLost       = 2    // segments sent again for each reduction: below, losses are random
+	manyLost      = 3    // segments sent again for each reduction: above, a queue overflows
+	sameRate      = 1.25 // factor between rates that are alike
+	readerQueue   = 0.3  // unread data over the window and it: below, the reader keeps up
+	varyingRate   = 0.18 // coefficient of variation
+	shallowRank   = 0.8  // rank of the RTT at a reduction
+	evenCuts      = 0.25 // variation of the window at reductions: below, a queue overflows
+	leastCuts     = 3    // reductions for a variation
+	youngWindow   = 0.2  // part of the time with a full window in such a transfer
+	youngRtts     = 15   // round trips of a transfer that may end in slow start
 )
 
 // active is the share of time that is not idle.
@@ -320,10 +322,7 @@ func application(p *phase) *match {
 	m := verdict(limit, quiet > 0.7 && p.lifeRtts() > youngRtts).
 		because("unsent_bytes", "no data waited to be sent for %s of the time", units.Percent(quiet))
 	if p.flow.source == Captured {
-		// A program that waits for a full send buffer gives data when acknowledgements make room.
-		if p.share[condIdle] < fewIdle {
-			m.or = []Limit{SendBuffer}
-		}
+		p.givesWhenAcknowledged(m)
 		return m
 	}
 	if p.flow.source == Polled && p.exchanges > 0.5 {
@@ -335,6 +334,23 @@ func application(p *phase) *match {
 	}
 	return m.because("in_flight_packets", "%.1f of %.0f packets of the window were used", p.inFlight.mean(),
 		p.cwnd.mean())
+}
+
+// givesWhenAcknowledged adds a full send buffer to the verdict of a capture in which data was
+// always outstanding. A program that waits for room in the buffer gives data when acknowledgements
+// make it.
+func (p *phase) givesWhenAcknowledged(m *match) {
+	if p.share[condIdle] >= fewIdle {
+		return
+	}
+	m.or = []Limit{SendBuffer}
+	if p.writes < leastWrites || float64(p.released) < releasedShare*float64(p.writes) {
+		return
+	}
+	m.limit = SendBuffer
+	m.or[0] = Application
+	m.because("sent_bytes", "%d of %d times data followed a silence as soon as an acknowledgement came",
+		p.released, p.writes)
 }
 
 // senderHost judges a capture alone: data waits, the lost packets are too few to matter or the

@@ -39,7 +39,7 @@ func newScene(t *testing.T, o Options) *scene {
 		tcp.SendWindowBytes: 1 << 20, tcp.ReceiveWindowBytes: 1 << 16, tcp.AckedBytes: 0, tcp.SentBytes: 20 * segment,
 		tcp.WrittenBytes: 60 * segment, tcp.ReceivedBytes: 0, tcp.ReadBytes: 0, tcp.SendBufferBytes: 1 << 20,
 		tcp.SendMemoryBytes: 100_000, tcp.DeviceQueueBytes: 0, tcp.OutOfOrderPackets: 0, tcp.DeliveredPackets: 0,
-		tcp.LostPackets: 0, tcp.RetransmitsPackets: 0, tcp.PacingRateBps: 8_000_000, tcp.BusyUs: 0,
+		tcp.RetransmitsPackets: 0, tcp.PacingRateBps: 8_000_000, tcp.BusyUs: 0,
 		tcp.RwndLimitedUs:   0,
 		tcp.SndbufLimitedUs: 0, tcp.SegmentBytes: 0, tcp.AckBytes: 0, tcp.StateField: 1,
 	})

@@ -34,19 +34,32 @@ func TestPartsOfSegmentsAreNoData(t *testing.T) {
 }
 
 // A capture does not show the send buffer: while data is outstanding all the time, a program that
-// waits for it looks like one that has no data.
+// waits for it looks like one that has no data. But it gives data when acknowledgements come.
 func TestACapturedProgramMayWaitForItsBuffer(t *testing.T) {
-	for pause, or := range map[int64][]Limit{0: {SendBuffer}, 1: nil} {
+	for _, c := range []struct {
+		pause int64 // 1: nothing is outstanding half of the time
+		given int64 // so many times of twenty the program gives data at another time
+		want  Limit
+		or    []Limit
+	}{
+		{0, 20, Application, []Limit{SendBuffer}},
+		{0, 3, Application, []Limit{SendBuffer}},
+		{0, 1, SendBuffer, []Limit{Application}},
+		{1, 1, Application, nil},
+	} {
 		got := whole(t, Captured, func(s *scene) {
 			s.run(5e9, func(i int64) {
 				s.sends(1)
 				sent := s.row.Values[tcp.SentBytes]
-				s.set(values{tcp.WrittenBytes: sent, tcp.CwndLimited: 0})
-				s.set(values{tcp.AckedBytes: sent - 10*segment*(1-i%2*pause)})
+				s.set(values{tcp.WrittenBytes: sent, tcp.CwndLimited: 0, tcp.WriterBlocked: 1})
+				if i%20 < c.given {
+					s.set(values{tcp.WriterBlocked: 0})
+				}
+				s.set(values{tcp.AckedBytes: sent - 10*segment*(1-i%2*c.pause)})
 			})
 		})
-		if got.Limit != Application || !slices.Equal(got.Or, or) {
-			t.Errorf("pause %d: %s or %v, want or %v; %v", pause, got.Limit, got.Or, or, got.Shares)
+		if got.Limit != c.want || !slices.Equal(got.Or, c.or) || got.Certainty != Likely || got.Waits != nil {
+			t.Errorf("%+v: %s or %v, %s; %v", c, got.Limit, got.Or, got.Certainty, got.Shares)
 		}
 	}
 }

@@ -16,6 +16,10 @@ const (
 	// clockedNs is the greatest time between an ACK and the data that it released, where the sender
 	// was captured.
 	clockedNs = int64(2e6)
+	// Data that comes after leastPauseNs without data had waited for an ACK, and not for the
+	// program, if the ACK came in the last 1/promptPart of that time.
+	leastPauseNs = int64(2e6)
+	promptPart   = 8
 	// releaseUs is the greatest time of the sender's answer in a handshake, in µs, at a place
 	// where releases show.
 	releaseUs = 100
@@ -204,11 +208,8 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 	if payload == 0 {
 		return nil
 	}
-	// A full segment that comes with the ACK is no request.
-	clocked := now-e.waiting.TimeNs <= clockedNs && e.waiting.Values[tcp.SegmentBytes]%e.mss == 0
-	if e.waits && clocked && !e.passesNagle(payload) && seesReleases(c, step.Client) {
-		e.waiting.Values[tcp.WrittenBytes] = e.waiting.Values[tcp.SentBytes] + payload
-		e.waiting.Values[tcp.CwndLimited] = 1
+	if e.waits && seesReleases(c, step.Client) {
+		e.judgeRelease(payload, now)
 	}
 	if err := s.release(e); err != nil {
 		return err
@@ -233,6 +234,26 @@ func (s *Series) sends(c *conn.Connection, step *conn.Step, e *end) error {
 	e.sentNs = now
 	e.short = payload%e.mss != 0 && step.Signs&conn.WindowFull == 0
 	return nil
+}
+
+// judgeRelease notes at the waiting sample whether its ACK released the data that is sent now.
+func (e *end) judgeRelease(payload, now int64) {
+	v := &e.waiting.Values
+	since := now - e.waiting.TimeNs
+	// A full segment that comes with the ACK is no request.
+	if v[tcp.SegmentBytes]%e.mss != 0 {
+		return
+	}
+	if since <= clockedNs && !e.passesNagle(payload) {
+		v[tcp.WrittenBytes] = v[tcp.SentBytes] + payload
+		v[tcp.CwndLimited] = 1
+	}
+	if pause := now - e.sentNs; pause >= leastPauseNs && e.sentNs > 0 {
+		v[tcp.WriterBlocked] = 0
+		if since <= min(clockedNs, pause/promptPart) {
+			v[tcp.WriterBlocked] = 1
+		}
+	}
 }
 
 // finish follows the states of both ends when one sends its FIN.

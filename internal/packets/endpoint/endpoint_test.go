@@ -171,6 +171,23 @@ func TestSmallSegmentsThatNagleDoesNotHold(t *testing.T) {
 	}
 }
 
+// A program that waits for room in its send buffer ends silences when acknowledgements come. One
+// that has no data ends them at times of its own.
+func TestAcknowledgementsEndSilences(t *testing.T) {
+	for wait, want := range map[int64]diagnose.Limit{60: diagnose.SendBuffer, 9000: diagnose.Application} {
+		each := func(data func(int64, int), ack func(int64, uint16, uint32)) {
+			ack(5000, 20_000, 4000)
+			ack(8000, 20_000, 3000)
+			for i := range int64(4) { // with TCP_NODELAY
+				data(8000+wait+10*i, 900)
+			}
+		}
+		if got := limitsOf(t, fastPath("192.0.2.9", each)); !slices.Equal(got, []diagnose.Limit{want}) {
+			t.Errorf("%d us behind an acknowledgement: %q, want %q", wait, got, want)
+		}
+	}
+}
+
 // A window that closes and stays closed shows a program that does not read: at the sender, whose
 // last segment fills the window, and at the receiver, which answers probes.
 func TestAWindowThatStaysClosed(t *testing.T) {
