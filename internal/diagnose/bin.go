@@ -85,6 +85,8 @@ type bin struct {
 	ownZeroWindows int32
 	fast           int32 // segments sent again by fast retransmit
 	fullResent     int32 // retransmissions of full segments
+	// askedAcks counts data of held that a delayed ACK of this end released: it had sent no data.
+	askedAcks int32
 }
 
 // extremes are the least, greatest and mean value of a level. Single precision halves the memory of
@@ -154,6 +156,7 @@ func (b *bin) merge(o *bin) {
 	b.turns += o.turns
 	b.answers += o.answers
 	b.held += o.held
+	b.askedAcks += o.askedAcks
 	levels := b.levels()
 	others := o.levels()
 	for i := range levels {

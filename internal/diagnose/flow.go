@@ -383,7 +383,8 @@ func (f *flow) data(b *bin, s *sample) {
 	if s.received != tcp.Absent && s.seq > s.received {
 		b.gapNs += s.timeNs - f.last.timeNs
 	}
-	if f.sentAtData != tcp.Absent && s.sent > f.sentAtData {
+	answered := f.sentAtData != tcp.Absent && s.sent > f.sentAtData
+	if answered {
 		b.turns++
 	}
 	f.sentAtData = s.sent
@@ -403,6 +404,9 @@ func (f *flow) data(b *bin, s *sample) {
 		corked := late-base >= corkNs-timerNs && late-base <= corkNs+corkErrorNs
 		if s.mss > 0 && s.segment%s.mss != 0 && (delayed || corked) {
 			b.held++
+			if delayed && !answered {
+				b.askedAcks++
+			}
 		}
 	}
 	f.dataAtNs = s.timeNs

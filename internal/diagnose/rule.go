@@ -272,6 +272,7 @@ func nagle(p *phase) *match {
 
 const (
 	heldShare   = 0.4 // share of the peer's data that came a timer later: above, it may have been held back
+	waitedShare = 0.4 // share of the time in which the peer waited for delayed ACKs: above, that limits
 	leastAnswer = 5   // silences before data for a share of them
 )
 
@@ -287,6 +288,10 @@ func (m *match) mayBeHeld(p *phase) {
 		return
 	}
 	m.or = append(m.or, Nagle)
+	if wait := p.rtt() + float64(delayedAckNs)/1e9; float64(p.askedAcks)*wait > waitedShare*p.seconds() {
+		m.or[len(m.or)-1] = m.limit
+		m.limit = Nagle
+	}
 	m.certainty = min(m.certainty, Likely)
 	m.because("received_bytes", "%d of %d times a part of a segment came a delayed ACK (40 ms) or an RTO later than a "+
 		"round trip, as Nagle's algorithm and TCP_CORK hold it back", p.held, p.answers)

@@ -440,6 +440,37 @@ func TestAnswersOfATimerMayBeHeldBack(t *testing.T) {
 	}
 }
 
+// The second part of a request that waits for this end's delayed ACK costs more than the round trip
+// of the answer. One that comes as late behind the answer is a program that thinks.
+func TestARequestWhoseEndWaitsForTheDelayedACK(t *testing.T) {
+	for answered, want := range map[bool]Limit{false: Nagle, true: RoundTrips} {
+		got := whole(t, PerAck, func(s *scene) {
+			s.set(values{tcp.InFlightPackets: 1, tcp.CwndLimited: 0, tcp.SegmentBytes: 300})
+			s.set(values{tcp.SentBytes: 0, tcp.WrittenBytes: 0})
+			request := func(waitMs int64, answers bool) {
+				s.now += (waitMs - 10) * ms
+				if answers {
+					s.grow(values{tcp.SentBytes: 200, tcp.WrittenBytes: 200, tcp.AckedBytes: 200})
+				}
+				s.grow(values{tcp.ReceivedBytes: 300, tcp.ReadBytes: 300, tcp.BusyUs: 40_000})
+				s.set(values{tcp.SeqBytes: s.row.Values[tcp.ReceivedBytes]})
+				s.run(10*ms, nil)
+			}
+			for range 20 {
+				request(40, true)
+				request(80, answered)
+			}
+		})
+		other := []Limit{RoundTrips}
+		if answered {
+			other[0] = Nagle
+		}
+		if got.Limit != want || !slices.Equal(got.Or, other) || got.Certainty != Likely {
+			t.Errorf("answered %v: %s (%s), or %v: %v", answered, got.Limit, got.Certainty, got.Or, got.Evidence)
+		}
+	}
+}
+
 // The kernel takes the time between rare events for an RTT of the receiver.
 func TestRareEventsAreNoSteadyData(t *testing.T) {
 	got := whole(t, PerAck, func(s *scene) {
