@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"airtide/internal/cell/medium"
-	"airtide/internal/share/control"
 	"airtide/test/simulate"
 )
 
@@ -51,9 +50,6 @@ func newCell(seed uint64) (*cell, error) {
 	s.Seed = seed
 	s.Survey = true
 	s.Band = medium.Band5GHz
-	if rules := off; rules != nil {
-		s.Change = func(config *control.Config) { config.Options.Disable = rules }
-	}
 	if r.IntN(2) == 0 {
 		s.Band = medium.Band2GHz
 	}

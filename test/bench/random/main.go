@@ -2,6 +2,7 @@
 // sharing does in them. Agents are the real control and messages; the medium has every frame.
 //
 //	go run ./test/bench/random -cells 200 -page docs/results/random-cells.md
+//	go run ./test/bench/random -cells 200 -runs 3 -observe  # the spread of equal cells
 //	go run ./test/bench/random -seed 17                 # one cell, terminal by terminal
 //	go run ./test/bench/random -seed 17 -lab cell.yaml  # that cell as an experiment with real TCP
 //	go run ./test/bench/random -real 30 -page docs/results/random-cells-tcp.md
@@ -23,8 +24,12 @@ import (
 	"airtide/test/bench/benchlab"
 )
 
-// off are the rules that are switched off in all cells.
-var off []control.Rule
+// What all cells have in common.
+var (
+	off     []control.Rule // rules that are switched off
+	observe bool           // agents bound nothing
+	runs    = 1            // runs of each cell, whose results are means
+)
 
 // options are the flags.
 type options struct {
@@ -46,11 +51,17 @@ func main() {
 	flag.IntVar(&o.real, "real", 0, "run as many cells with real TCP, about 45 s each; it goes on after Ctrl-C")
 	flag.StringVar(&o.airtide, "airtide", "./airtide", "the binary that runs them")
 	flag.StringVar(&o.keep, "results", "results", "folder of their results")
+	flag.BoolVar(&observe, "observe", false, "agents bound nothing: totals show how much equal cells differ")
+	flag.IntVar(&runs, "runs", 1, "runs of each cell, with and without agents; totals, rates and RTTs are means")
 	disable := flag.String("disable", "", "switch off rules of the control, such as small-start")
 	flag.Parse()
 	rules, err := control.ParseRules(*disable)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "random: -disable:", err)
+		os.Exit(2)
+	}
+	if runs < 1 {
+		fmt.Fprintln(os.Stderr, "random: -runs: want 1 or more")
 		os.Exit(2)
 	}
 	if o.lab != "" && o.seed == 0 {

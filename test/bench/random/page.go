@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"airtide/internal/stats"
+	"airtide/internal/units"
 )
 
 // print writes a cell terminal by terminal.
@@ -67,10 +68,10 @@ func pageOf(outcomes []outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Random cells
 
-%d random cells in virtual time, of the seeds %d to %d, each once with and once without agents,
+%d random cells in virtual time, of the seeds %d to %d, with and without agents, the mean of %s,
 measured from %d to %d s. Agents are the real control and messages; the 802.11 medium has every
 frame; senders are CUBIC, which agents bound. Radios tell how busy the channel is, each second.
-Written by `+"`go run ./test/bench/random -cells %[1]d -first %[2]d`"+`; `+"`-seed N`"+` shows a cell.
+Written by `+"`go run ./test/bench/random -cells %[1]d -first %[2]d%[7]s`"+`; `+"`-seed N`"+` shows a cell.
 
 Cells have 2 to 12 terminals of 802.11b, g, a, n and ac, PHY rates from 5.5 to 1733 Mbit/s, RTTs
 from 2 to 200 ms, a wire from 50 Mbit/s to unlimited, access point queues of 50 to 1000 packets, 1
@@ -87,13 +88,27 @@ of that without. It can be halved where base RTTs are at most 0.4 of that withou
 [random-cells-tcp.md](random-cells-tcp.md) has some of these cells with real TCP.
 
 `, len(outcomes), outcomes[0].cell.seed, outcomes[len(outcomes)-1].cell.seed,
-		int(measureFrom.Seconds()), int(measureTo.Seconds()))
+		units.Count(runs, "run"), int(measureFrom.Seconds()), int(measureTo.Seconds()), flags())
 	table(&b, outcomes, groups)
 	b.WriteString("\nThe cells in which all have agents, by the directions of their flows:\n\n")
 	table(&b, outcomes, directions)
 	worst(&b, outcomes, "least total", func(o *outcome) float64 { return o.total })
 	worst(&b, outcomes, "least index", func(o *outcome) float64 { return o.index })
 	return b.String()
+}
+
+// flags are the flags that change the outcomes.
+func flags() (text string) {
+	if runs > 1 {
+		text += fmt.Sprintf(" -runs %d", runs)
+	}
+	if observe {
+		text += " -observe"
+	}
+	if len(off) > 0 {
+		text += fmt.Sprintf(" -disable %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(off), " ", ","), "[]"))
+	}
+	return text
 }
 
 // row is a measure of the cells of a group.

@@ -119,6 +119,29 @@ func checkSetup(t *testing.T, c *cell, setup *plan.Setup, sharing bool) {
 	}
 }
 
+// Runs of a cell differ by their random numbers, and the result is their mean.
+func TestRunsAreAveraged(t *testing.T) {
+	total := func(seed uint64, n int) float64 {
+		c, err := newCell(22)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.seed = seed
+		runs = n
+		defer func() { runs = 1 }()
+		r, err := c.mean(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Total
+	}
+	first := total(22, 1)
+	second := total(22+otherAir, 1)
+	if got, want := total(22, 2), (first+second)/2; first == second || math.Abs(got/want-1) > 1e-9 {
+		t.Errorf("totals of %g and %g have a mean of %g", first, second, got)
+	}
+}
+
 func TestPage(t *testing.T) {
 	outcomes, err := judgeAll(t.Context(), 2, 1)
 	if err != nil {
