@@ -87,12 +87,15 @@ func (f *flow) sample(s *sample, limit int) {
 		return
 	}
 	// A capture tells the FIN before the sample that ends the time before it.
-	if !f.closing() || f.moved(s) >= shortBytes || f.last.timeNs < f.closingNs {
+	if !f.closing() || f.moved(s) > finBytes || f.last.timeNs < f.closingNs {
 		f.account(f.binFor(s.timeNs, limit), s)
 	}
 	f.last = *s
 	f.close(s.timeNs)
 }
+
+// finBytes is what the FINs of both ends count in their streams.
+const finBytes = 2
 
 // close notes from which time on closing holds.
 func (f *flow) close(ns int64) {

@@ -432,11 +432,14 @@ func (e *end) bothWays(s *decode.Segment) bool {
 }
 
 // overtaken follows SACK blocks. If the bytes below a block are acknowledged and none was sent
-// again, packets had overtaken each other.
+// again, packets had overtaken each other. A block below the acknowledgement reports bytes that came
+// twice (RFC 2883).
 func (s *Series) overtaken(step *conn.Step, e *end) error {
 	segment := step.Segment
 	for _, b := range segment.Blocks[:segment.NumBlocks] {
-		e.sackedTo = max(e.sackedTo, step.AckOffset+int64(int32(b.End-segment.Ack)))
+		if above := int64(int32(b.End - segment.Ack)); above > 0 {
+			e.sackedTo = max(e.sackedTo, step.AckOffset+above)
+		}
 	}
 	if e.sackedTo == 0 || step.AckOffset < e.sackedTo {
 		return nil

@@ -471,3 +471,101 @@ func TestMostConnections(t *testing.T) {
 		t.Errorf("%d flows, %d left out", len(sink.flows), s.LeftOut)
 	}
 }
+
+// upload is a capture at a client that sends n segments, one in 2 ms, each acknowledged 20 ms later.
+func upload(n int, acked func(ack *capture.TCP)) *capture.Source {
+	client := netip.MustParseAddrPort("192.0.2.1:40000")
+	server := netip.MustParseAddrPort("192.0.2.9:80")
+	source := &capture.Source{}
+	start := int64(1e18)
+	up := capture.TCP{From: client, To: server, Flags: decode.SYN, Seq: 100, Window: 20_000}
+	down := capture.TCP{From: server, To: client, Flags: decode.SYN | decode.ACK, Seq: 900, Ack: 101, Window: 60_000}
+	source.Add(start-20e6, up.IP())
+	source.Add(start, down.IP())
+	up.Flags = decode.ACK
+	up.Ack = 901
+	down.Flags = decode.ACK
+	down.Seq = 901
+	for i := range n + 10 {
+		now := start + int64(i)*2e6
+		if i < n {
+			up.Seq = 101 + 1000*uint32(i)
+			up.Payload = 1000
+			source.Add(now, up.IP())
+		}
+		if i >= 10 {
+			down.Ack = 101 + 1000*uint32(i-9)
+			acked(&down)
+			source.Add(now+1e6, down.IP())
+		}
+	}
+	return source
+}
+
+// A path that repeats packets makes the receiver report bytes that came twice. Nothing overtook
+// anything then. Bytes of which the report is missing did.
+func TestRepeatedPacketsAreNotReordered(t *testing.T) {
+	for reordering, below := range map[int]uint32{0: 1000, 5: 0} {
+		events := map[tcp.EventKind]int{}
+		s := &Series{Sink: &checked{
+			t: t, flows: map[tcp.FlowID]*tcp.Flow{}, last: map[tcp.FlowID]tcp.Sample{}, events: events,
+		}}
+		acks := 0
+		source := upload(100, func(ack *capture.TCP) {
+			ack.Options = nil
+			if acks++; acks%20 == 10 { // a block below the acknowledgement, or above it
+				ack.Options = []byte{1, 1, 5, 10}
+				ack.Options = binary.BigEndian.AppendUint32(ack.Options, ack.Ack-below)
+				ack.Options = binary.BigEndian.AppendUint32(ack.Options, ack.Ack-below+1000)
+			}
+		})
+		if _, err := conn.Run(t.Context(), source, conn.Options{Observer: s, Done: s.Done}); err != nil {
+			t.Fatal(err)
+		}
+		if got := events[tcp.EventReordering]; got != reordering {
+			t.Errorf("with blocks %d bytes below the acknowledgement %d times reordered, want %d: %v", below, got,
+				reordering, events)
+		}
+	}
+}
+
+// A client that has sent its FIN goes on to receive.
+func TestDataBehindTheFINOfItsReceiver(t *testing.T) {
+	source := &capture.Source{}
+	client := netip.MustParseAddrPort("192.0.2.1:40000")
+	server := netip.MustParseAddrPort("192.0.2.9:80")
+	up := capture.TCP{From: client, To: server, Flags: decode.SYN, Seq: 100, Window: 60_000}
+	down := capture.TCP{From: server, To: client, Flags: decode.SYN | decode.ACK, Seq: 900, Ack: 101, Window: 60_000}
+	now := int64(1e18)
+	source.Add(now, up.IP())
+	source.Add(now+20e6, down.IP())
+	up.Flags = decode.ACK | decode.FIN
+	up.Seq = 101
+	up.Ack = 901
+	up.Payload = 100
+	source.Add(now+20e6, up.IP())
+	up.Flags = decode.ACK
+	up.Seq = 202
+	up.Payload = 0
+	down.Flags = decode.ACK
+	down.Seq = 901
+	down.Ack = 202
+	down.Payload = 1000
+	for range 1000 {
+		now += 2e6
+		source.Add(now+40e6, down.IP())
+		down.Seq += 1000
+		up.Ack = down.Seq
+		source.Add(now+40e6, up.IP())
+	}
+	engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
+	s := &Series{Sink: engine}
+	if _, err := conn.Run(t.Context(), source, conn.Options{Observer: s, Done: s.Done}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range engine.Report().Connections {
+		if c.Local == client && (c.Limit != diagnose.SenderOrNetwork || c.ReceivedBytes < 990_000) {
+			t.Errorf("%s, %d bytes received: %+v", c.Limit, c.ReceivedBytes, c.Evidence)
+		}
+	}
+}
