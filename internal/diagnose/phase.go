@@ -76,12 +76,13 @@ func medianOf(bins []bin, value func(*bin) float64) float64 {
 // receives.
 const waitShare = 0.2
 
-// receives reports whether this end mainly receives, and seldom has data that waits to be sent. An
-// end that has received goes on to listen while nothing moves.
+// receives reports whether this end mainly receives, and seldom has data that waits to be sent. All
+// that comes may stand behind a gap. An end that has received goes on to listen while nothing
+// moves.
 func (b *bin) receives() bool {
 	waits := b.ns[condWindow] + b.ns[condReceive] + b.ns[condBuffer] + b.ns[condPartial] + b.ns[condDevice] +
 		b.ns[condPaced]
-	silent := b.listens && b.receivedBytes+b.ackedBytes == 0
+	silent := (b.listens || b.gapNs > 0) && b.receivedBytes+b.ackedBytes == 0
 	return (silent || b.receivedBytes > 4*b.ackedBytes) && float64(waits) <= waitShare*float64(b.lengthNs())
 }
 

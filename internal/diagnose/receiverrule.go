@@ -145,5 +145,5 @@ func peer(p *phase) *match {
 	if m.certainty < Certain {
 		m.or = append(m.or, ReceiveWindow)
 	}
-	return m
+	return m.mayTakeTurns(p)
 }

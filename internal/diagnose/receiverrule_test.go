@@ -243,3 +243,53 @@ func TestPolledReceivers(t *testing.T) {
 		}
 	}
 }
+
+// Data of which all stands behind a gap still comes: the receiver is not idle.
+func TestAReceiverBehindALongGap(t *testing.T) {
+	got := whole(t, PerAck, func(s *scene) {
+		s.receives(2e9, nil)
+		s.set(values{tcp.SeqBytes: s.row.Values[tcp.ReceivedBytes] + 10*segment, tcp.SegmentBytes: segment})
+		s.run(3e9, func(int64) { s.grow(values{tcp.SeqBytes: segment, tcp.OutOfOrderPackets: 1}) })
+	})
+	if got.Limit != Gaps || len(got.Phases) > 2 || got.Phases[0].Limit == Idle {
+		t.Errorf("%s: %+v", got.Limit, got.Phases)
+	}
+}
+
+// An answer on which the peer works for long takes no round trips, though the RTT of the end that
+// asked has that time. On a long path it does.
+func TestTurnsOfAPeerThatWorks(t *testing.T) {
+	for _, c := range []struct {
+		leastUs int64
+		answer  int64
+		want    Limit
+		or      bool // round trips
+	}{
+		{5_000, 200, Application, true},
+		{5_000, 8000, SenderOrNetwork, true},
+		{30_000, 200, RoundTrips, false},
+		{30_000, 8000, RoundTrips, false},
+	} {
+		got := whole(t, PerAck, func(s *scene) {
+			s.set(values{
+				tcp.MinRttUs: c.leastUs, tcp.RttUs: 40_000, tcp.ReceiverRttUs: 40_000, tcp.InFlightPackets: 1,
+				tcp.CwndLimited: 0, tcp.SentBytes: 0, tcp.WrittenBytes: 0,
+			})
+			s.run(5e9, func(i int64) {
+				s.grow(values{tcp.BusyUs: 10_000})
+				s.set(values{tcp.SegmentBytes: 0})
+				if i%5 == 0 { // an answer each 50 ms
+					s.set(values{tcp.SegmentBytes: c.answer, tcp.SeqBytes: s.row.Values[tcp.ReceivedBytes]})
+					s.grow(values{
+						tcp.SentBytes: 200, tcp.WrittenBytes: 200, tcp.AckedBytes: 200, tcp.ReceivedBytes: c.answer,
+						tcp.ReadBytes: c.answer,
+					})
+				}
+			})
+		})
+		if got.Limit != c.want || slices.Contains(got.Or, RoundTrips) != c.or {
+			t.Errorf("with a least RTT of %d µs and answers of %d bytes: %s or %v: %+v", c.leastUs, c.answer, got.Limit,
+				got.Or, got.Evidence)
+		}
+	}
+}

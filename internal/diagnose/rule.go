@@ -95,7 +95,8 @@ const (
 	partialShare  = 0.2  // share of the active time with a part of a segment waiting
 	quietShare    = 0.5  // share of the time without data to send
 	unseenShare   = 0.5  // share of the time without samples
-	turnShare     = 0.25 // share of the time explained by round trips of requests
+	turnShare     = 0.3  // share of the time explained by round trips of requests
+	certainTurns  = 0.5  // turnShare of a certain verdict
 	mostTurns     = 4    // requests at a time: above, both ends send without waiting
 	lawFactor     = 2    // between the rate and that of the law of Mathis: above, losses do not limit
 	deviceShare   = 0.4  // share of the active time with data behind the device's queue
@@ -297,24 +298,51 @@ func (m *match) mayBeHeld(p *phase) {
 		"round trip, as Nagle's algorithm and TCP_CORK hold it back", p.held, p.answers)
 }
 
-// turns recognises request and answer at either end.
-func turns(p *phase) *match {
-	if p.flow.source == Polled && p.exchanges > 0.5 && p.inFlight.mean() < 3 {
-		return verdict(RoundTrips, false).
-			because("received_bytes", "data went both ways in %s of the polls' intervals", units.Percent(p.exchanges))
+// takesTurns is the part of the time that round trips of requests and answers take, each as long as
+// rttUs. It is 0 if both ends send without waiting.
+func (p *phase) takesTurns(rttUs float64) float64 {
+	waits := float64(p.turns) * rttUs / 1e6 / p.seconds()
+	if waits > mostTurns || p.turns < 2 {
+		return 0
 	}
-	waits := float64(p.turns) * p.rttUs / 1e6 / p.seconds()
-	if waits < turnShare || waits > mostTurns || p.turns < 2 {
+	return waits
+}
+
+// turns recognises request and answer at either end. The RTT of an end that asks has the time for
+// which the other one works on its answer, so the least RTT counts.
+func turns(p *phase) *match {
+	if p.flow.source == Polled && p.exchanges > 0.5 && p.inFlight.mean() < 3 && p.active() > turnShare {
+		m := verdict(RoundTrips, false).
+			because("received_bytes", "data went both ways in %s of the polls' intervals", units.Percent(p.exchanges))
+		m.or = []Limit{Application} // polls do not show how long an end works on its answer
+		return m
+	}
+	waits := p.takesTurns(p.baseUs)
+	if waits < turnShare {
 		return nil
 	}
-	return verdict(RoundTrips, waits > 2*turnShare).
+	return verdict(RoundTrips, waits > certainTurns).
 		because("received_bytes", "%d times the peer's data came after own data", p.turns).
-		because("rtt_us", "a round trip takes %s: %s of the time", milliseconds(p.rttUs), units.Percent(min(1, waits)))
+		because("rtt_us", "a round trip takes at least %s: %s of the time", milliseconds(p.baseUs),
+			units.Percent(min(1, waits)))
+}
+
+// mayTakeTurns adds round trips to a verdict if they explain the time with the RTT that this end
+// measured, and not with the least.
+func (m *match) mayTakeTurns(p *phase) *match {
+	waits := p.takesTurns(p.rttUs)
+	if waits < turnShare/2 {
+		return m
+	}
+	m.or = append(m.or, RoundTrips)
+	m.certainty = min(m.certainty, Likely)
+	return m.because("rtt_us", "%d times the peer's data came after own data, and a round trip takes %s: %s of the time, "+
+		"unless the peer works on its answer meanwhile", p.turns, milliseconds(p.rttUs), units.Percent(min(1, waits)))
 }
 
 func application(p *phase) *match {
 	quiet := p.quiet()
-	if quiet < quietShare || p.holdsBuffer() > quietShare && p.overfills() {
+	if quiet < quietShare || p.holdsBuffer() > quietShare && p.overfills() && !p.mostlyIdle() {
 		return nil
 	}
 	if m := turns(p); m != nil {
@@ -328,7 +356,7 @@ func application(p *phase) *match {
 		because("unsent_bytes", "no data waited to be sent for %s of the time", units.Percent(quiet))
 	if p.flow.source == Captured {
 		p.givesWhenAcknowledged(m)
-		return m
+		return m.mayTakeTurns(p)
 	}
 	if p.flow.source == Polled && p.exchanges > 0.5 {
 		m.or = []Limit{RoundTrips} // polls do not show whose turn it was
@@ -338,7 +366,7 @@ func application(p *phase) *match {
 		m.certainty = Likely
 	}
 	return m.because("in_flight_packets", "%.1f of %.0f packets of the window were used", p.inFlight.mean(),
-		p.cwnd.mean())
+		p.cwnd.mean()).mayTakeTurns(p)
 }
 
 // givesWhenAcknowledged adds a full send buffer to the verdict of a capture in which data was

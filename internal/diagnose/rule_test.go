@@ -108,6 +108,18 @@ func TestRules(t *testing.T) {
 			s.set(values{tcp.SendBufferFixed: 0})
 			s.fillsBuffer(length, 0)
 		}},
+		{Application, func(s *scene) { // bursts fill the buffer and a queue, and then nothing is outstanding
+			s.set(values{tcp.RttUs: 90_000, tcp.SrttUs: 90_000})
+			for range 10 {
+				s.fillsBuffer(200*ms, 0)
+				acked := s.row.Values[tcp.AckedBytes]
+				s.set(values{tcp.SentBytes: acked, tcp.WrittenBytes: acked})
+				s.run(10*ms, nil)
+				s.now += 400 * ms
+				s.run(10*ms, nil)
+				s.set(values{tcp.SentBytes: acked + 12*segment})
+			}
+		}},
 		{SendBuffer, func(s *scene) { // and the kernel's clock stands still
 			s.set(values{tcp.SendBufferFixed: 1})
 			s.fillsBuffer(length, 0)

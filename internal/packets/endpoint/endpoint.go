@@ -432,8 +432,8 @@ func (e *end) bothWays(s *decode.Segment) bool {
 }
 
 // overtaken follows SACK blocks. If the bytes below a block are acknowledged and none was sent
-// again, packets had overtaken each other. A block below the acknowledgement reports bytes that came
-// twice (RFC 2883).
+// again, packets had overtaken each other. A block below the acknowledgement reports bytes that
+// came twice (RFC 2883).
 func (s *Series) overtaken(step *conn.Step, e *end) error {
 	segment := step.Segment
 	for _, b := range segment.Blocks[:segment.NumBlocks] {

@@ -472,7 +472,8 @@ func TestMostConnections(t *testing.T) {
 	}
 }
 
-// upload is a capture at a client that sends n segments, one in 2 ms, each acknowledged 20 ms later.
+// upload is a capture at a client that sends n segments, one in 2 ms, each acknowledged 20 ms
+// later.
 func upload(n int, acked func(ack *capture.TCP)) *capture.Source {
 	client := netip.MustParseAddrPort("192.0.2.1:40000")
 	server := netip.MustParseAddrPort("192.0.2.9:80")
@@ -513,7 +514,8 @@ func TestRepeatedPacketsAreNotReordered(t *testing.T) {
 		acks := 0
 		source := upload(100, func(ack *capture.TCP) {
 			ack.Options = nil
-			if acks++; acks%20 == 10 { // a block below the acknowledgement, or above it
+			acks++
+			if acks%20 == 10 { // a block below the acknowledgement, or above it
 				ack.Options = []byte{1, 1, 5, 10}
 				ack.Options = binary.BigEndian.AppendUint32(ack.Options, ack.Ack-below)
 				ack.Options = binary.BigEndian.AppendUint32(ack.Options, ack.Ack-below+1000)
