@@ -33,13 +33,14 @@ func TestUnequalSharesOfAQueue(t *testing.T) {
 	for name, c := range map[string]struct {
 		segments, baseUs, queueUs int64
 		cc                        string
-		want                      Limit
+		first, want               Limit
 	}{
-		"longer RTT":                {1, 100_000, 42_000, "cubic", UnfairSharing},
-		"other congestion control":  {1, 20_000, 40_000, "reno", UnfairSharing},
-		"nothing else":              {1, 20_000, 40_000, "cubic", SharedCapacity},
-		"another queue":             {1, 100_000, 90_000, "cubic", Capacity},
-		"longer RTT, without queue": {1, 100_000, 0, "cubic", CwndBound},
+		"longer RTT":                {1, 100_000, 42_000, "cubic", Capacity, UnfairSharing},
+		"other congestion control":  {1, 20_000, 40_000, "reno", Capacity, UnfairSharing},
+		"nothing else":              {1, 20_000, 40_000, "cubic", Capacity, SharedCapacity},
+		"another queue":             {1, 100_000, 90_000, "cubic", Capacity, Capacity},
+		"longer RTT, but as much":   {3, 100_000, 42_000, "cubic", SharedCapacity, SharedCapacity},
+		"longer RTT, without queue": {1, 100_000, 0, "cubic", Capacity, CwndBound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, Options{})
@@ -48,9 +49,9 @@ func TestUnequalSharesOfAQueue(t *testing.T) {
 			other.queued(c.segments, c.baseUs, c.queueUs)
 			all := s.engine.Report().Connections
 			alone, _ := s.engine.Connection(2)
-			if all[0].Limit != Capacity || all[1].Limit != c.want || alone.Limit != c.want {
-				t.Fatalf("the limits are %s and %s, and alone %s, want capacity and %s: %v", all[0].Limit, all[1].Limit,
-					alone.Limit, c.want, all[1].Phases)
+			if all[0].Limit != c.first || all[1].Limit != c.want || alone.Limit != c.want {
+				t.Fatalf("the limits are %s and %s, and alone %s, want %s and %s: %v", all[0].Limit, all[1].Limit,
+					alone.Limit, c.first, c.want, all[1].Phases)
 			}
 			if c.want == UnfairSharing && (all[1].Next == "" || all[1].Refuted == "" || all[1].Certainty != Likely ||
 				!slices.Equal(all[1].Or, []Limit{Capacity})) {
