@@ -83,7 +83,7 @@ type bin struct {
 	dsacks         int32
 	zeroWindows    int32
 	ownZeroWindows int32
-	fast           int32 // segments sent again by fast retransmit
+	firstResent    int32 // segments sent again from the connection's first reduction to the second
 	fullResent     int32 // retransmissions of full segments
 	// askedAcks counts data of held that a delayed ACK of this end released: it had sent no data.
 	askedAcks int32
@@ -193,7 +193,7 @@ func (b *bin) merge(o *bin) {
 	b.dsacks += o.dsacks
 	b.zeroWindows += o.zeroWindows
 	b.ownZeroWindows += o.ownZeroWindows
-	b.fast += o.fast
+	b.firstResent += o.firstResent
 	b.fullResent += o.fullResent
 	b.fullAcks += o.fullAcks
 }

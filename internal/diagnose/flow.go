@@ -43,6 +43,7 @@ type flow struct {
 	cc            string
 	// Bytes at the first sample, for inherited flows.
 	maxCwnd       int64
+	reductions    int64 // entries into recovery
 	shutToNs      int64 // end of the last time with a closed own window
 	dataAtNs      int64 // arrival of the last data; 0 without any
 	sentAtData    int64 // sent_bytes when data came last
@@ -232,7 +233,11 @@ func (f *flow) account(b *bin, s *sample) {
 	delivered := growth(s.delivered, last.delivered)
 	b.deliveredPackets += delivered
 	f.deliveredAll += delivered
-	b.retrans += growth(s.retransmits, last.retransmits)
+	resent := growth(s.retransmits, last.retransmits)
+	b.retrans += resent
+	if f.reductions == 1 && !f.Inherited {
+		b.firstResent += int32(resent)
+	}
 	b.outOfOrder += growth(s.outOfOrder, last.outOfOrder)
 	if f.source == Captured && last.writerBlocked != tcp.Absent {
 		b.writes++

@@ -91,9 +91,6 @@ func (f *flow) count(b *bin, e *tcp.Event) {
 		f.shutToNs = e.TimeNs
 		b.shutNs += shutNs
 	case tcp.EventRetransmit:
-		if e.Cause == tcp.CauseFast || e.Cause == tcp.CauseRACKTimer {
-			b.fast += int32(max(1, e.Value))
-		}
 		if f.last.mss > 0 && e.EndSeq-e.Seq >= f.last.mss {
 			b.fullResent++
 		}
@@ -111,6 +108,7 @@ func (f *flow) reduction(b *bin, s *sample) {
 		return
 	}
 	b.reductions++
+	f.reductions++
 	if f.last.ssthresh != tcp.Absent && f.last.cwnd > 0 {
 		cwnd := float64(f.last.cwnd)
 		b.cutSum += cwnd

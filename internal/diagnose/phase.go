@@ -165,10 +165,14 @@ func (p *phase) cutSpread() float64 {
 }
 
 // lostAtOnce is the number of segments sent again for each reduction of the window. A queue that
-// overflows drops several segments of a window. Random loss takes one, seldom two.
+// overflows drops several segments of a window. Random loss takes one, seldom two. A first slow
+// start overflows any queue, so its reduction counts only if there is no other.
 func (p *phase) lostAtOnce() float64 {
-	if p.reductions == 0 {
+	switch {
+	case p.reductions == 0:
 		return 0
+	case p.reductions > 1 && p.firstResent > 0:
+		return float64(p.retrans-int64(p.firstResent)) / float64(p.reductions-1)
 	}
 	return float64(p.retrans) / float64(p.reductions)
 }

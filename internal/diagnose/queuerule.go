@@ -87,7 +87,11 @@ func noQueue(p *phase) *match {
 	case p.flow.source == Captured && p.bursts():
 		return overflows(p)
 	case p.shallow(rank):
-		return flat(verdict(ShallowQueue, p.cuts > leastCuts && rank > shallowRank).
+		m := verdict(ShallowQueue, p.cuts > leastCuts && rank > shallowRank)
+		if m.certainty < Certain {
+			m.or = []Limit{RandomLoss}
+		}
+		return flat(m.
 			because("rtt_us", "at its %d reductions the RTT was higher than at %s of the other times", p.reductions,
 				units.Percent(rank)).
 			because("cwnd_packets", "the window varied by %s between them", units.Percent(p.cutSpread())).
@@ -99,7 +103,7 @@ func noQueue(p *phase) *match {
 	if p.cuts > 0 {
 		m.because("cwnd_packets", "the window varied by %s between the reductions", units.Percent(p.cutSpread()))
 	}
-	if p.flow.source == Captured {
+	if m.certainty < Certain {
 		m.or = []Limit{ShallowQueue}
 	}
 	seen := "the window was reduced"

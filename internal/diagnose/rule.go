@@ -400,6 +400,9 @@ func senderHost(p *phase) *match {
 		because("segment_bytes", "full segments left for %s of the time", units.Percent(waits))
 	// BBR has the path full without a queue. Without timestamps, one before the capture is unseen.
 	m.or = []Limit{SendBuffer, CwndBound, Pacing, OwnQueue, Application, Capacity}
+	if p.window.count == 0 {
+		m.or = append(m.or, ReceiveWindow, ReceivingApplication) // without the handshake its scale is unknown
+	}
 	if p.reductions == 0 {
 		return m
 	}
@@ -432,11 +435,11 @@ func pacing(p *phase) *match {
 		return nil
 	}
 	steady := p.pacing.mean() >= 0.97*float64(p.pacing.greatest)
-	if p.flow.cc == "bbr" && !steady {
-		return bbr(p)
-	}
 	if p.rateBps() < usedPacing*p.pacing.mean() {
 		return belowPacing(p)
+	}
+	if p.flow.cc == "bbr" && !steady {
+		return bbr(p)
 	}
 	if p.pacing.mean() > pacedWindow*p.windowBps() {
 		return nil // data waits for a moment, between two acknowledgements

@@ -128,6 +128,19 @@ func TestRules(t *testing.T) {
 			s.set(values{tcp.InFlightPackets: 8, tcp.CwndLimited: 0, tcp.PacingRateBps: 2_000_000})
 			s.run(length, func(int64) { s.sends(2) })
 		}},
+		{Application, func(s *scene) { // BBR paces at an estimate that the program does not use
+			s.flow.CongestionControl = "bbr"
+			s.set(values{tcp.InFlightPackets: 8, tcp.CwndLimited: 0})
+			s.run(length, func(i int64) {
+				s.sends(2)
+				s.set(values{tcp.PacingRateBps: 4_000_000 + 1_000_000*(i%5/4)})
+				sent := s.row.Values[tcp.SentBytes]
+				s.set(values{tcp.WrittenBytes: sent + 60*segment})
+				if i%3 == 0 {
+					s.set(values{tcp.WrittenBytes: sent})
+				}
+			})
+		}},
 		{OwnQueue, func(s *scene) {
 			s.set(values{tcp.InFlightPackets: 8, tcp.CwndLimited: 0, tcp.DeviceQueueBytes: 9000})
 			s.run(length, func(int64) { s.sends(2) })
@@ -164,6 +177,23 @@ func TestRules(t *testing.T) {
 					tcp.InFlightPackets: 20 + i%40,
 				})
 				s.recover(i%40 == 39)
+			})
+		}},
+		// The first slow start lost many, and later single packets are lost.
+		{RandomLoss, func(s *scene) {
+			cwnd := int64(20)
+			s.run(length, func(i int64) {
+				s.sends(3)
+				lost := slices.Contains([]int64{3, 9, 16, 75}, i%97)
+				cwnd++
+				s.set(values{tcp.RttUs: 40_000 + i*7919%1000, tcp.CwndPackets: cwnd, tcp.InFlightPackets: cwnd})
+				s.recover(lost)
+				if i == 4 {
+					s.grow(values{tcp.RetransmitsPackets: 200})
+				}
+				if lost {
+					cwnd = 5
+				}
 			})
 		}},
 		// The window varies, and the RTT shows nothing: several packets are lost at once.

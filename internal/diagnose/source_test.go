@@ -128,6 +128,19 @@ func TestBytesBehindAFinAreTold(t *testing.T) {
 	}
 }
 
+// Without the handshake a capture does not tell the scale of the peer's window: it may be full.
+func TestACaptureWithoutTheHandshake(t *testing.T) {
+	for window, may := range map[int64]bool{1 << 20: false, tcp.Absent: true} {
+		got := whole(t, Captured, func(s *scene) {
+			s.set(values{tcp.SendWindowBytes: window})
+			s.run(5e9, func(int64) { s.sends(5) })
+		})
+		if got.Limit != SenderHost || slices.Contains(got.Or, ReceiveWindow) != may {
+			t.Errorf("with a window of %d: %s or %v", window, got.Limit, got.Or)
+		}
+	}
+}
+
 // A capture names no congestion control. Losses that would let a loss-based sender be much faster,
 // or much slower, do not limit this one.
 func TestCapturedLossesMustFitTheRate(t *testing.T) {

@@ -241,18 +241,16 @@ func (e *end) judgeRelease(payload, now int64) {
 	v := &e.waiting.Values
 	since := now - e.waiting.TimeNs
 	// A full segment that comes with the ACK is no request.
-	if v[tcp.SegmentBytes]%e.mss != 0 {
-		return
-	}
-	if since <= clockedNs && !e.passesNagle(payload) {
-		v[tcp.WrittenBytes] = v[tcp.SentBytes] + payload
-		v[tcp.CwndLimited] = 1
-	}
+	asked := v[tcp.SegmentBytes]%e.mss != 0
 	if pause := now - e.sentNs; pause >= leastPauseNs && e.sentNs > 0 {
 		v[tcp.WriterBlocked] = 0
-		if since <= min(clockedNs, pause/promptPart) {
+		if !asked && since <= min(clockedNs, pause/promptPart) {
 			v[tcp.WriterBlocked] = 1
 		}
+	}
+	if !asked && since <= clockedNs && !e.passesNagle(payload) {
+		v[tcp.WrittenBytes] = v[tcp.SentBytes] + payload
+		v[tcp.CwndLimited] = 1
 	}
 }
 

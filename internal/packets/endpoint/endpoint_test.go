@@ -472,6 +472,20 @@ func TestMostConnections(t *testing.T) {
 	}
 }
 
+// Of the answers of a pipeline, requests end the silences, and other acknowledgements a few.
+func TestRequestsEndSilences(t *testing.T) {
+	for request, want := range map[int64]int64{0: 1, 100: 0} {
+		e := end{mss: 1000, sentNs: 1e18}
+		e.waiting.TimeNs = e.sentNs + 30e6
+		e.waiting.Values[tcp.SegmentBytes] = request
+		e.waiting.Values[tcp.WriterBlocked] = tcp.Absent
+		e.judgeRelease(1000, e.waiting.TimeNs+10_000)
+		if got := e.waiting.Values[tcp.WriterBlocked]; got != want {
+			t.Errorf("behind a request of %d bytes: %d, want %d", request, got, want)
+		}
+	}
+}
+
 // upload is a capture at a client that sends n segments, one in 2 ms, each acknowledged 20 ms
 // later.
 func upload(n int, acked func(ack *capture.TCP)) *capture.Source {
