@@ -16,7 +16,6 @@ func TerminalOf(p *message.Peer) Terminal {
 		Max:    r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps() + r.DownloadKbps.Bps(), Demand: allocate.Unlimited,
 		Weight: float64(r.Weight) / 1000, Measured: r.MaxSource == message.Measured, Single: r.SingleFrames,
 		MinRTT: time.Duration(r.MinRTTUs) * time.Microsecond, RTT: time.Duration(r.SmoothedRTTUs) * time.Microsecond,
-		Period: time.Duration(r.PeriodMs) * time.Millisecond,
 	}
 	if r.ApplicationLimited {
 		t.Demand = r.DemandKbps.Bps()

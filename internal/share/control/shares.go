@@ -28,8 +28,6 @@ type Terminal struct {
 	Single bool
 	// MinRTT is the smallest RTT of its flows, and RTT their present mean; 0 without flows.
 	MinRTT, RTT time.Duration
-	// Period is the time between reports, and so the greatest age of this state.
-	Period time.Duration
 }
 
 // carries reports whether the terminal carries something.
@@ -130,7 +128,6 @@ type ShareController struct {
 	last              time.Duration
 	share             float64       // the last share that differed much from the one before
 	changed           time.Duration // time at which share changed
-	idleAt            time.Duration // time at which the terminal last carried nothing
 	small             bool          // the window is below an A-MPDU, and others have far more
 	suspectFor        time.Duration // time for which the path has been suspected
 	suspectStandalone float64       // the sum of standalone rates when the suspicion began
@@ -213,13 +210,11 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 	if c.options.off(WireDelay) {
 		state.measuring = 0
 	}
-	startDelay := max(startTime, startRTTs*state.base) + min(state.late, maxReportAge)
-	starts := now-c.idleAt < startDelay && !c.options.off(StartGate)
 	state.busy = c.busy
 	c.air.update(min(now-c.last, LongestStep), c.busy, c.foreign, &state)
 	foreign := c.foreign || c.air.stretches()
 	limits := allocate.Limits{
-		Airtime: state.efficiency(), Wire: c.wire.update(now, state, c.queueThreshold(state, starts), foreign),
+		Airtime: state.efficiency(), Wire: c.wire.update(now, state, state.contentionFloor(c.queue)/2, foreign),
 	}
 	if c.options.Alpha == nil {
 		c.alpha = alphaOfIndex(c.options.Index, c.problem)
@@ -233,7 +228,7 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 	}
 	c.demandCaps.record(all, own, r.Shares)
 	short := state.delay <= suspectQueues*state.contentionFloor(c.queue)
-	if starts || state.active == 0 || c.air.stretches() && c.air.known || !c.wire.suspected && short {
+	if state.active == 0 || c.air.stretches() && c.air.known || !c.wire.suspected && short {
 		c.suspectFor = 0
 	} else {
 		if c.suspectFor == 0 || state.measuring > 0 && standaloneChanged(state.standaloneSum, c.suspectStandalone) {
@@ -243,22 +238,13 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 		c.suspectFor += min(now-c.last, suspectTime/2)
 	}
 	c.queue = c.queueTarget(r.Shares, state)
-	c.correct(now, all, r.Shares, own, state, starts)
+	c.correct(now, all, r.Shares, own, state)
 	c.last = now
 	return Decision{
 		Share: r.Shares[own], Total: r.Total, Capacity: limits.Wire, Airtime: state.airtime, Binds: r.Binds,
 		QueueTarget: time.Duration(c.air.factor() * float64(c.queue)), Correction: c.correction, Whole: c.whole,
 		PathSuspected: c.suspectFor >= max(suspectTime, state.measuring),
 	}, nil
-}
-
-// queueThreshold returns the delay from which on queues count: half of the queue target. No delay
-// counts while the terminal starts.
-func (c *ShareController) queueThreshold(s cellState, starts bool) time.Duration {
-	if starts {
-		return math.MaxInt64
-	}
-	return s.contentionFloor(c.queue) / 2
 }
 
 // queuedPackets returns how many packets the terminal with the greatest share may have waiting.
@@ -343,15 +329,6 @@ const (
 	// share for rateDelay.
 	shareChange = 0.1
 	rateDelay   = 700 * time.Millisecond
-	// startTime is how long the others need to make room for a terminal that starts: two reports,
-	// and the time in which a full queue of the access point drains.
-	startTime = 1500 * time.Millisecond
-	// startRTTs is the number of round trips in which slow start grows a window from 10 packets to
-	// 10000.
-	startRTTs = 10
-	// maxReportAge limits how long a starting terminal waits for reports that show the others'
-	// present rates.
-	maxReportAge = 5 * time.Second
 )
 
 const (
@@ -394,9 +371,7 @@ const busyAirtime = 0.85
 // correct moves the correction until this terminal gets the same part of its share as all together.
 // Nothing can be learned from a terminal whose demand is met, or from a cell with short queues and
 // free airtime.
-func (c *ShareController) correct(
-	now time.Duration, all []Terminal, shares []float64, own int, s cellState, starts bool,
-) {
+func (c *ShareController) correct(now time.Duration, all []Terminal, shares []float64, own int, s cellState) {
 	var delivered, shared float64
 	for i, t := range all {
 		if shares[i] < t.Demand && t.Rate > 0 {
@@ -411,14 +386,11 @@ func (c *ShareController) correct(
 			c.correction = c.smallStart(all[own].MinRTT)
 		}
 	}
-	if all[own].Rate <= 0 {
-		c.idleAt = now
-	}
 	if c.share == 0 || math.Abs(shares[own]/c.share-1) > shareChange {
 		c.share = shares[own]
 		c.changed = now
 	}
-	if now-c.changed < rateDelay || starts || c.options.off(WindowCorrection) {
+	if now-c.changed < rateDelay || c.options.off(WindowCorrection) {
 		return
 	}
 	since := min(now-c.last, LongestStep).Seconds()

@@ -255,7 +255,6 @@ func greedyAt(maxima, rates []float64, base, rtt time.Duration) []Terminal {
 		all[i].Max = maxima[i]
 		all[i].MinRTT = base
 		all[i].RTT = rtt
-		all[i].Period = 150 * time.Millisecond
 	}
 	return all
 }

@@ -18,7 +18,6 @@ type cellState struct {
 	base          time.Duration // mean base RTT, weighted by rates
 	standaloneSum float64       // sum of their standalone rates, in bit/s
 	single        bool          // no radio aggregates
-	late          time.Duration // greatest age of a report
 	// measuring is the time in which all terminals measure their standalone rates again; 0 if none
 	// is measured.
 	measuring time.Duration
@@ -52,7 +51,6 @@ func cellStateOf(own int, all []Terminal) cellState {
 	base := 0.0
 	for i, t := range all {
 		s.single = s.single && t.Single
-		s.late = max(s.late, t.Period)
 		if !t.carries() {
 			continue
 		}
