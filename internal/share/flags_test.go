@@ -17,7 +17,7 @@ func TestArgsSetTheSameFlags(t *testing.T) {
 		Policy: "equal-cap", MaxRate: 25_000_001, Capacity: 1e9, Weight: 0.30000000000000004, Alpha: "inf",
 		Index:         0.98,
 		MulticastRate: 5_500_000, PHYFile: "phy.json", SingleFrames: true, Source: "diag", Record: "steps.gz",
-		Disable: "idle-greedy,wire-decay",
+		Disable: "idle-greedy,whole-ampdus",
 		Metrics: "localhost:9478", OTLP: "http://[::1]:4318/a,b", JSON: true,
 	}
 	for i, v := 0, reflect.ValueOf(all); i < v.NumField(); i++ {

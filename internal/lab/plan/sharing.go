@@ -63,7 +63,7 @@ type RuleNames string
 // UnmarshalText reads the names of rules.
 func (r *RuleNames) UnmarshalText(text []byte) error {
 	if _, err := control.ParseRules(string(text)); err != nil {
-		return errors.New("names of rules, such as wire-decay,idle-greedy")
+		return errors.New("names of rules, such as whole-ampdus,idle-greedy")
 	}
 	*r = RuleNames(text)
 	return nil

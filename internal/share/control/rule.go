@@ -15,7 +15,6 @@ const (
 	UnlikeQueue       Rule = "unlike-queue"       // R5: a longer queue target if shares are unlike
 	WholeAMPDUs       Rule = "whole-ampdus"       // R5: windows of like terminals are whole A-MPDUs
 	SmallStart        Rule = "small-start"        // R6: the correction of small windows starts low
-	WireDecay         Rule = "wire-decay"         // R7: the capacity of the wire falls to the total
 	MeasureConfirm    Rule = "measure-confirm"    // R8: the first measured standalone rate is soon confirmed
 	ForeignReports    Rule = "foreign-reports"    // R9: foreign queues that peers report count
 	IdleGreedy        Rule = "idle-greedy"        // R10: idle peers count as greedy while this terminal starts
@@ -26,7 +25,7 @@ const (
 
 // Rules lists all rules that can be switched off.
 var Rules = []Rule{
-	WireDelay, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm,
+	WireDelay, UnlikeQueue, WholeAMPDUs, SmallStart, MeasureConfirm,
 	ForeignReports, IdleGreedy, ForeignAirtime, WindowCorrection, ReleaseComparison,
 }
 

@@ -189,7 +189,6 @@ func NewShareController(o Options) *ShareController {
 	}
 	c.queue = c.options.MinQueue
 	c.wire.noDelay = o.off(WireDelay)
-	c.wire.noDecay = o.off(WireDecay)
 	return c
 }
 

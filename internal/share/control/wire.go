@@ -136,11 +136,6 @@ const (
 	// so trials of a wire that stays cost 2 % of the time at first and then 0.2 %.
 	wireValidMin = 30 * time.Second
 	wireValidMax = 5 * time.Minute
-	// wireHeadroom is how far the capacity may stay above the total while queues stand; it decays
-	// to that by a factor of e in wireDecayTime seconds. A capacity can be too high after shares
-	// changed, because old and new reports add up. The headroom is above the jitter of smoothed
-	// rates, so that a capacity that is right does not fall.
-	wireHeadroom, wireDecayTime = 1.06, 20.0
 	// totalSmoothing is the time constant of the total. Reports arrive one after the other, so
 	// their sum jumps within a period.
 	totalSmoothing = 500 * time.Millisecond
@@ -172,7 +167,7 @@ type wire struct {
 	activeBefore        int
 	standaloneChangedAt time.Duration
 
-	noDelay, noDecay bool // rules that are switched off
+	noDelay bool // the rule is switched off
 }
 
 // queued reports whether queues stand: that of this terminal too, because peers may report any.
@@ -191,7 +186,6 @@ func (s *cellState) free() bool {
 func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Duration, foreign bool) float64 {
 	gain := min(float64(now-w.last)/float64(totalSmoothing), 1)
 	w.total += gain * (s.total - w.total)
-	since := min(now-w.last, LongestStep)
 	w.last = now
 	if s.active == w.activeBefore && standaloneChanged(s.standaloneSum, w.standaloneBefore) {
 		w.standaloneChangedAt = now
@@ -224,9 +218,6 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 		w.capacity = 0
 		w.suspected = false
 	case w.capacity > 0:
-		if most := wireHeadroom * w.total; s.delay >= queueThreshold && w.capacity > most && !w.noDecay {
-			w.capacity = max(w.capacity*math.Exp(-since.Seconds()/wireDecayTime), most)
-		}
 		w.capacity = max(w.capacity, w.total)
 	}
 	if w.capacity == 0 {
