@@ -87,7 +87,7 @@ enum mon_sample_flags {
 	SAMPLE_CC = 2, /* cc[] holds icsk_ca_priv */
 	SAMPLE_CWND_LIMITED = 4,
 	SAMPLE_APP_LIMITED = 8,
-	SAMPLE_SEND_BUFFER_FIXED = 16, /* the program has set it, and the kernel does not grow it */
+	SAMPLE_SEND_BUFFER_FIXED = 16, /* the program has set it or tcp_wmem bounds it: the kernel does not grow it */
 	SAMPLE_RECEIVE_BUFFER_FIXED = 32,
 };
 

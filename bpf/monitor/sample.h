@@ -78,7 +78,9 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 {
 	struct ring_control *ring;
 	struct sample_record *s = reserve(&ring);
+	const struct net *net = sk->__sk_common.skc_net.net;
 	u8 flags = SAMPLE_CC, locks;
+	int send_most = 0;
 	u32 widest;
 
 	if (!s)
@@ -112,7 +114,8 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 	if (BPF_CORE_READ_BITFIELD(tp, rate_app_limited))
 		flags |= SAMPLE_APP_LIMITED;
 	locks = BPF_CORE_READ_BITFIELD(sk, sk_userlocks);
-	if (locks & SOCK_SNDBUF_LOCK)
+	load_field(send_most, struct net, net, ipv4.sysctl_tcp_wmem[2]);
+	if (locks & SOCK_SNDBUF_LOCK || sk->sk_sndbuf >= send_most)
 		flags |= SAMPLE_SEND_BUFFER_FIXED;
 	if (locks & SOCK_RCVBUF_LOCK)
 		flags |= SAMPLE_RECEIVE_BUFFER_FIXED;

@@ -95,7 +95,7 @@ func (p *phase) next(l Limit) string {
 		flight := p.inFlight.mean() * p.mss()
 		how := "Enlarge the send buffer (SO_SNDBUF, tcp_wmem)"
 		if p.flow.last.sendFixed == 1 {
-			how = "Let the program enlarge SO_SNDBUF, or leave the buffer to the kernel"
+			how = "Let the program enlarge SO_SNDBUF, or leave the buffer to the kernel and raise tcp_wmem"
 		}
 		if p.flow.source == Captured {
 			return fmt.Sprintf("%s: %s in flight at %s allow %s.", how, bytes(flight), milliseconds(p.rttUs),

@@ -75,8 +75,8 @@ func (s *sample) fillsPeer() bool {
 func (s *sample) holdsBuffer() bool { return s.sendBuffer > 0 && 10*s.sendMemory >= 6*s.sendBuffer }
 
 // boundsWrites reports whether the send buffer can hold back a program for long. One that the
-// program has not set grows to twice the congestion window as soon as a write waits for it
-// (tcp_should_expand_sndbuf() in net/ipv4/tcp_input.c). Older recordings do not tell who set it.
+// program has not set grows to twice the congestion window as soon as a write waits for it, up to
+// tcp_wmem (tcp_should_expand_sndbuf() in net/ipv4/tcp_input.c). Older recordings do not tell it.
 func (s *sample) boundsWrites() bool { return s.sendBuffer > 0 && s.sendFixed != 0 }
 
 // capturedCondition names the state of a captured sender whose peer's window has room. The sample

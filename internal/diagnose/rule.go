@@ -114,7 +114,7 @@ const (
 	hugeWindow    = 0.05 // part of the window that comes in a round trip: below, it has room though it closed
 	shrunkWindow  = 0.6  // mean advertised window over the greatest: below, the reader lags
 	steadyWindow  = 0.9  // mean window over the greatest: above, closed windows do not count
-	releasedShare = 0.9  // share of the data after acknowledgements that they released: above, a full buffer waits for them
+	releasedShare = 0.9  // share of the silences that acknowledgements end: above, a full buffer waits for them
 	leastWrites   = 10   // times at which data left, for such a share
 	fewIdle       = 0.1  // part of the time without outstanding data: below, a full send buffer looks alike
 	steadyShare   = 0.8  // share of the time with the window at its median
@@ -254,7 +254,8 @@ func sendBuffer(p *phase) *match {
 		m.or = []Limit{Application, RoundTrips} // polls do not tell who set the buffer
 	}
 	if p.flow.last.sendFixed == 1 {
-		m.because("send_buffer_fixed", "the program has set the buffer (SO_SNDBUF): the kernel does not grow it")
+		m.because("send_buffer_fixed", "the kernel does not grow the buffer: the program has set it (SO_SNDBUF), or "+
+			"tcp_wmem bounds it")
 	}
 	return m.
 		because("send_memory_bytes", "the send buffer held %s for %s of the time, and the window had room: %.0f of "+
@@ -336,8 +337,8 @@ func (m *match) mayTakeTurns(p *phase) *match {
 	}
 	m.or = append(m.or, RoundTrips)
 	m.certainty = min(m.certainty, Likely)
-	return m.because("rtt_us", "%d times the peer's data came after own data, and a round trip takes %s: %s of the time, "+
-		"unless the peer works on its answer meanwhile", p.turns, milliseconds(p.rttUs), units.Percent(min(1, waits)))
+	return m.because("rtt_us", "%d times the peer's data came after own data, and a round trip takes %s: %s of the "+
+		"time, unless the peer works on its answer meanwhile", p.turns, milliseconds(p.rttUs), units.Percent(min(1, waits)))
 }
 
 func application(p *phase) *match {

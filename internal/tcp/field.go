@@ -321,8 +321,9 @@ var fieldTable = [NumFields]FieldInfo{
 		"sock.sk_forward_alloc",
 	},
 	SendBufferFixed: {
-		"send_buffer_fixed", "", Flag, "the program has set the send buffer (SO_SNDBUF): the kernel does not grow it",
-		"sock.sk_userlocks, SOCK_SNDBUF_LOCK",
+		"send_buffer_fixed", "", Flag,
+		"the kernel does not grow the send buffer: the program has set it (SO_SNDBUF), or tcp_wmem bounds it",
+		"sock.sk_userlocks, SOCK_SNDBUF_LOCK; netns_ipv4.sysctl_tcp_wmem",
 	},
 	ReceiveBufferFixed: {
 		"receive_buffer_fixed", "", Flag,

@@ -129,6 +129,24 @@ func TestBuffersThatProgramsSetAreTold(t *testing.T) {
 	})
 }
 
+// A send buffer that has reached tcp_wmem is told like one that a program has set.
+func TestSendBuffersThatTcpWmemBoundsAreTold(t *testing.T) {
+	for most, want := range map[string]int64{"16384": 1, "4194304": 0} {
+		n := newNetwork(t, 0)
+		sysctl(t, n, "net.ipv4.tcp_wmem", "4096 16384 "+most)
+		obs := observeNetwork(t, n, Options{})
+		client, server := n.Connect(testnet.Dial{})
+		send(t, client, server, 50*mss)
+		quiet(t, client)
+		obs.check(func(t *testing.T, r *recording) {
+			rows := r.packets(r.flow(t, client).ID)
+			if got := rows[len(rows)-1].Values[tcp.SendBufferFixed]; got != want {
+				t.Errorf("with at most %s bytes %s is %d", most, tcp.SendBufferFixed, got)
+			}
+		})
+	}
+}
+
 // Without tcp_cong_state_set (before 5.19) states are compared at each ACK and retransmission.
 func TestOlderKernelsTellTheSameStory(t *testing.T) {
 	for _, lacks := range [][]string{
