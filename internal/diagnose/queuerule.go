@@ -172,6 +172,9 @@ func queue(p *phase) *match {
 	default:
 		m = verdict(SharedCapacity, false)
 	}
+	if m.limit == Capacity && m.certainty < Certain {
+		m.or = append(m.or, SharedCapacity) // others may fill the queue as steadily
+	}
 	if !stamped && p.queueUs() > leastAckQueueUs && (p.reductions == 0 || !p.fills()) {
 		m.or = append(m.or, AckBacklog)
 	}

@@ -293,3 +293,14 @@ func TestTurnsOfAPeerThatWorks(t *testing.T) {
 		}
 	}
 }
+
+// A full window of which a round trip brings little more than a half may be opened late.
+func TestAFullWindowThatARoundTripHalfFills(t *testing.T) {
+	for segments, late := range map[int64]bool{3: true, 5: false} {
+		got := whole(t, PerAck, func(s *scene) { s.fillsPeer(5e9, segments, 1) })
+		if got.Limit != ReceiveWindow || slices.Contains(got.Or, ReceivingApplication) != late ||
+			(got.Certainty == Likely) != late {
+			t.Errorf("%d segments in 10 ms: %s or %v, %s: %v", segments, got.Limit, got.Or, got.Certainty, got.Evidence)
+		}
+	}
+}

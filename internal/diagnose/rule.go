@@ -193,7 +193,8 @@ func receiveLimit(p *phase) *match {
 	if limit == ReceiveWindow && p.overfills() {
 		return nil
 	}
-	m := verdict(limit, share > 0.8*p.active() && (full > steadyWindow || full < 0.7)).
+	late := limit == ReceiveWindow && used < sameRate*lateWindow*share
+	m := verdict(limit, share > 0.8*p.active() && (full > steadyWindow || full < 0.7) && !late).
 		because("rwnd_limited_us", "the peer's window was full for %s of the time", units.Percent(share)).
 		because("send_window_bytes", "the window was %s on average and %s at most", bytes(p.window.mean()),
 			bytes(float64(p.window.greatest)))
@@ -202,6 +203,10 @@ func receiveLimit(p *phase) *match {
 	}
 	if p.zeroWindows > 0 {
 		m.because("zero_window", "it closed %s", units.Count(int64(p.zeroWindows), "time"))
+	}
+	if late {
+		m.or = []Limit{ReceivingApplication}
+		m.because("acked_bytes", "a round trip brings %s of it", units.Percent(used))
 	}
 	return m
 }
@@ -322,7 +327,11 @@ func turns(p *phase) *match {
 	if waits < turnShare {
 		return nil
 	}
-	return verdict(RoundTrips, waits > certainTurns).
+	m := verdict(RoundTrips, waits > certainTurns && waits < sameRate)
+	if waits > sameRate { // an end has several requests at a time, or sends without waiting
+		m.or = []Limit{Application}
+	}
+	return m.
 		because("received_bytes", "%d times the peer's data came after own data", p.turns).
 		because("rtt_us", "a round trip takes at least %s: %s of the time", milliseconds(p.baseUs),
 			units.Percent(min(1, waits)))

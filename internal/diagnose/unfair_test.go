@@ -96,6 +96,18 @@ func TestSharesOfABottleneck(t *testing.T) {
 	}
 }
 
+// A steady rate tells no path of its own from one that others fill as steadily, unless the queue is
+// short.
+func TestAloneOrShared(t *testing.T) {
+	for queueUs, or := range map[int64][]Limit{40_000: {AckBacklog}, 90_000: {SharedCapacity, AckBacklog}} {
+		s := newScene(t, Options{})
+		s.queued(3, 20_000, queueUs)
+		if got := s.only(); got.Limit != Capacity || !slices.Equal(got.Or, or) {
+			t.Errorf("a queue of %d µs: %s or %v, %s", queueUs, got.Limit, got.Or, got.Certainty)
+		}
+	}
+}
+
 // A station whose radio is five times as fast as that of another gets no more than the same rate.
 func TestUnequalAirtime(t *testing.T) {
 	for name, c := range map[string]struct {
