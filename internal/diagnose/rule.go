@@ -347,7 +347,8 @@ func (m *match) mayTakeTurns(p *phase) *match {
 	m.or = append(m.or, RoundTrips)
 	m.certainty = min(m.certainty, Likely)
 	return m.because("rtt_us", "%d times the peer's data came after own data, and a round trip takes %s: %s of the "+
-		"time, unless the peer works on its answer meanwhile", p.turns, milliseconds(p.rttUs), units.Percent(min(1, waits)))
+		"time, unless the peer works on its answer meanwhile", p.turns, milliseconds(p.rttUs),
+		units.Percent(min(1, waits)))
 }
 
 func application(p *phase) *match {
