@@ -295,7 +295,11 @@ func (a *agent) reportUnbound(flows []cwnd.Unbound) {
 func (a *agent) state() string {
 	others := units.Count(len(a.reports.peers), "other")
 	if a.out.Reason == "" {
-		return "windows are bounded: sharing with " + others
+		text := "windows are bounded: sharing with " + others
+		if a.out.Report.MaxKbps == 0 {
+			text += "; " + QueueOnly
+		}
+		return text
 	}
 	return "windows are not bounded: " + a.out.Reason
 }

@@ -33,7 +33,7 @@ type Config struct {
 	// means all flows of the network namespace.
 	Interface string
 	// MaxBps is the standalone rate of the terminal. 0 means that it comes from the radio or is
-	// measured.
+	// unknown.
 	MaxBps float64
 	// Radio returns the state of the terminal's radio. It is called at each step and may be nil.
 	// Its standalone rate counts only if MaxBps is 0.

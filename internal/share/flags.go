@@ -19,7 +19,7 @@ type Flags struct {
 	Peers          []string // addresses, with or without a port
 	Port           uint16
 	Policy         string
-	MaxRate        units.Rate // 0: from the radio, or measured
+	MaxRate        units.Rate // 0: from the radio, or unknown
 	Capacity       units.Rate
 	Weight         float64
 	Alpha          string

@@ -34,7 +34,7 @@ type Status struct {
 	QueueTargetUs int64    `json:"queue_target_us,omitempty"`
 	Correction    float64  `json:"correction,omitempty"`
 	Windows       []Window `json:"windows"`
-	// Probe is the kind of the running probe: rate, rtt or release. It is absent without a probe.
+	// Probe is the kind of the running probe: rtt or release. It is absent without a probe.
 	Probe string `json:"probe,omitempty"`
 	// ForeignQueues means that traffic that no agent bounds waits in the access point.
 	ForeignQueues bool `json:"foreign_queues,omitempty"`
@@ -48,6 +48,9 @@ type Status struct {
 	Benefit   *Benefit       `json:"benefit,omitempty"`
 	Datagrams map[string]int `json:"datagrams"` // received, by outcome
 }
+
+// QueueOnly says of a terminal that it keeps its queue short, and no rate.
+const QueueOnly = "standalone rate unknown, shares its queue only"
 
 // Benefit compares the cell with and without bounds: the sum of the rates of the terminals that
 // carried something before the release probe, and the mean round-trip time, weighted by rates.
@@ -68,7 +71,7 @@ type Terminal struct {
 	Address string `json:"address,omitempty"`
 	State   string `json:"state"`
 	// StandaloneBps is the rate of the terminal alone in the cell, 0 if unknown. StandaloneSource
-	// is unknown, phy, measured or configured.
+	// is unknown, phy or configured.
 	StandaloneBps    float64 `json:"standalone_bps"`
 	StandaloneSource string  `json:"standalone_source"`
 	// RateBps is the rate of both directions together.

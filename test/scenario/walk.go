@@ -161,7 +161,7 @@ func (w *Walk) changePeers() {
 				Source: Address(int(session)), HeardNs: int64(w.Now),
 				Report: message.Report{
 					Session: session, State: message.Controlling, PeriodMs: 200, Weight: 1000,
-					MaxKbps: message.Rate(1000 * (1 + r.IntN(900))), MaxSource: message.Source(1 + r.IntN(3)),
+					MaxKbps: message.Rate(1000 * (1 + r.IntN(900))), MaxSource: message.Source(1 + r.IntN(2)),
 				},
 			})
 			slices.SortFunc(w.peers,
@@ -201,11 +201,13 @@ func (w *Walk) report(p *message.Peer) {
 	case 3:
 		m.PeriodMs = uint32(100 + r.IntN(3000))
 	case 4:
+		m.MaxKbps = 0
+	case 5:
 		m.SingleFrames = !m.SingleFrames
 	}
 	m.Probe = message.Probe{}
 	if r.IntN(25) == 0 {
-		kind := message.ProbeKind(1 + r.IntN(3))
+		kind := message.ProbeKind(1 + r.IntN(2))
 		m.Probe = message.ProbeIn(kind, time.Duration(r.IntN(1500))*time.Millisecond,
 			time.Duration(r.IntN(10))*message.ProbeLengthStep)
 	}

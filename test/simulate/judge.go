@@ -58,7 +58,7 @@ func (c *Cell) State() (State, error) {
 			greedy = append(greedy, s.Rates[i])
 			alone = append(alone, t.standalone())
 		}
-		if t.receiver != nil {
+		if t.receiver != nil && t.out.Report.MaxKbps > 0 { // else it has no share
 			here = append(here, t)
 			all = append(all, t.report())
 		}

@@ -41,8 +41,8 @@ type Scenario struct {
 type ScenarioStation struct {
 	// PHYs are its radio's rates, each from a time on.
 	PHYs []medium.RateFrom
-	// Measured says that its radio tells no rate, so that the agent has to measure.
-	Measured bool
+	// Unknown says that its radio tells no rate.
+	Unknown bool
 	// NoAgent: it sends without bounds and reports, in all runs.
 	NoAgent bool
 	// Delay is added to that of the scenario, each way.
@@ -166,7 +166,7 @@ func (s *Scenario) NewCell(agents bool) (*Cell, error) {
 			if emulated, ok := c.Air.(*Emulated); ok && s.Survey {
 				r.Busy = survey.part(now, emulated.Busy())
 			}
-			if !station.Measured {
+			if !station.Unknown {
 				r.StandaloneBps = t.StandaloneAt(now)
 				r.PHYBps = r.StandaloneBps
 			}

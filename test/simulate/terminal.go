@@ -316,9 +316,6 @@ func (t *terminal) window(f *terminalFlow) Window {
 	remote := serverAddress(f.Number)
 	for _, b := range t.out.Send {
 		if !f.Download && b.Remote == remote {
-			if b.Pause {
-				return Window{Packets: 1}
-			}
 			return Window{Packets: int(min(b.Packets, freeWindow)), Least: int(min(b.Least, freeWindow))}
 		}
 	}

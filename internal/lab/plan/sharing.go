@@ -14,7 +14,7 @@ import (
 // Sharing configures a terminal's sharing of the access point.
 type Sharing struct {
 	Policy    SharePolicy `json:"policy,omitzero" jsonschema:"none (default), or an agent (airtide share run) with the policy shares, equal-cap, equal-range or observe."`
-	MaxRate   Rate        `json:"max_rate,omitzero" jsonschema:"Standalone rate of the terminal. Default: its agent measures it."`
+	MaxRate   Rate        `json:"max_rate,omitzero" jsonschema:"Standalone rate of the terminal. Default: that of its radio, or unknown."`
 	KnowsPHY  bool        `json:"knows_phy,omitzero" jsonschema:"Whether the agent knows its PHY rate, as nl80211 reports it on Wi-Fi; max_rate takes precedence. Default false."`
 	KnowsBusy bool        `json:"knows_busy,omitzero" jsonschema:"Whether the agent knows, each second, how busy the channel was, as many drivers report it. Default false."`
 	Alpha     Alpha       `json:"alpha,omitzero" jsonschema:"Fairness, the same on all terminals that share: 0 maximises the total, 1 is proportional fairness, inf is max-min fairness. Default: index decides."`

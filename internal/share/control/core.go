@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -16,20 +17,18 @@ type Core struct {
 	config Config
 	radio  Radio
 
-	flows      flow.Set        // estimates of own flows
-	host       flow.HostSample // sample of the last step
-	counts     message.Counts  // counts since the session began
-	members    membership      // terminals that bound their windows
-	schedule   *probe.Schedule // agreed probes
-	probe      probeState
-	standalone standaloneEstimator
-	drop       rateDrop
-	baseRTT    rttProbe // base RTTs and foreign queues
-	benefit    benefit
-	shares     *ShareController
-	decision   Decision // the last one
-	windows    windowController
-	floor      floor
+	flows    flow.Set        // estimates of own flows
+	host     flow.HostSample // sample of the last step
+	counts   message.Counts  // counts since the session began
+	members  membership      // terminals that bound their windows
+	schedule *probe.Schedule // agreed probes
+	probe    probeState
+	baseRTT  rttProbe // base RTTs and foreign queues
+	benefit  benefit
+	shares   *ShareController
+	decision Decision // the last one
+	windows  windowController
+	floor    floor
 
 	bounded bool          // the last step bounded windows
 	share   float64       // share of the last step in bit/s; 0: none
@@ -48,7 +47,6 @@ type probeState struct {
 	ended   time.Duration // end of the last one; 0: never
 	meanRTT time.Duration // greatest mean RTT of all terminals outside probes
 	baseRTT time.Duration // least base RTT of this terminal
-	wire    bool          // the wire was taken to limit
 }
 
 const (
@@ -61,7 +59,6 @@ const (
 // New returns the core of a terminal.
 func New(c Config) *Core {
 	core := &Core{config: c, shares: NewShareController(c.Options), schedule: probe.New(c.Session)}
-	core.standalone.options = &core.config.Options
 	core.windows = windowController{flows: &core.flows}
 	return core
 }
@@ -125,9 +122,7 @@ func (c *Core) reset() {
 	c.probe = probeState{}
 	c.members = nil
 	c.benefit = benefit{}
-	c.drop = rateDrop{}
 	c.floor = floor{}
-	c.standalone = standaloneEstimator{options: &c.config.Options}
 	c.baseRTT = rttProbe{}
 	c.windows.reset()
 }
@@ -162,18 +157,11 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 	if sends {
 		c.shares.NewSender()
 	}
-	c.shares.SetForeign(c.baseRTT.foreign())
+	c.shares.SetForeign(c.baseRTT.foreign() || foreignSender(in.Peers))
 	c.shares.SetBusy(c.radio.Busy)
 	c.benefit.trackForeign(now, &c.baseRTT)
 	base, mean := c.flows.RTTs()
 	c.probe.baseRTT = base
-	found := c.standalone.Step(now, step, before, standaloneSample{
-		Rate: c.host.SendRate + c.host.ReceiveRate, Smooth: c.flows.Rate(), Greedy: c.flows.Greedy(),
-		Delay: mean - base, RTT: base, Mean: c.probe.meanRTT,
-	})
-	if found {
-		c.shares.ResetCorrection()
-	}
 	if before.Kind == message.RTTProbe {
 		c.baseRTT.sample(now, step, before.Begin, c.probe.meanRTT, &c.flows)
 	} else if c.probe.settled(now) { // queues that fill again after a probe would say nothing
@@ -249,8 +237,6 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 		return b, "no other terminal is heard"
 	case in.Silence > in.SilenceLimit:
 		return b, "no report for longer than the silence limit"
-	case c.standaloneRate() == 0:
-		return b, "the standalone rate is not known yet"
 	}
 	switch c.config.Policy {
 	case EqualCapPolicy:
@@ -259,6 +245,10 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 	case EqualRangePolicy:
 		c.setEqualShare(in, v)
 		return c.windows.equalRange(c.windowStep(now), c.host.MeanRTT), ""
+	}
+	if c.standaloneRate() == 0 {
+		b, reason = c.boundQueue(now)
+		return b, reason
 	}
 	all := c.terminals(now, in)
 	c.compareBenefit(now, in, all)
@@ -284,11 +274,23 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 		v.WireBps = d.Capacity
 	}
 	b = c.windows.ofShare(c.windowStep(now), d, c.standaloneRate())
-	probes := c.probeWindows(now)
+	probes := c.probe.windows(now)
 	probes.override(&b)
 	if !probes.holdsBack() {
 		c.raiseToFloor(now, len(in.Peers), &b)
 	}
+	return b, ""
+}
+
+// boundQueue returns the bounds of a terminal whose standalone rate nobody knows, or the reason why
+// there are none.
+func (c *Core) boundQueue(now time.Duration) (b bounds, reason string) {
+	if c.probe.active.Kind == message.ReleaseProbe {
+		return b, c.benefit.releaseReason(now)
+	}
+	b = c.windows.ofQueue(now, c.radio.SingleFrames)
+	probes := c.probe.windows(now)
+	probes.override(&b)
 	return b, ""
 }
 
@@ -316,14 +318,6 @@ func (c *Core) windowStep(now time.Duration) windowStep {
 	return windowStep{now: now, elapsed: c.elapsed, share: c.share}
 }
 
-// probeWindows returns the state of probes for the windows.
-func (c *Core) probeWindows(now time.Duration) probeWindows {
-	return probeWindows{
-		active: c.probe.active, resumes: c.probe.ended > 0 && now-c.probe.ended < resumeTime,
-		factor: c.standalone.Window(), unknown: c.measuresStandalone() && !c.standalone.Known(),
-	}
-}
-
 // setEqualShare divides the capacity equally among the sending terminals.
 func (c *Core) setEqualShare(in Inputs, v *View) {
 	n := 1
@@ -338,34 +332,21 @@ func (c *Core) setEqualShare(in Inputs, v *View) {
 	v.Correction = 1
 }
 
-// proposeProbe asks the peers for a probe if one is needed: an RTT probe, a rate probe or a release
-// probe. It is called while windows are bounded. An observer asks only for rate probes: peers need
-// its standalone rate, but it holds nothing back itself.
+// proposeProbe asks the peers for a probe if one is needed: an RTT probe or a release probe. It is
+// called while windows are bounded. An observer asks for none, because it holds nothing back
+// itself.
 func (c *Core) proposeProbe(now time.Duration, in Inputs) {
-	d := c.decision
 	if c.benefit.boundSince == 0 {
 		c.benefit.boundSince = now
 	}
 	if c.benefit.sharedSince == 0 {
 		c.benefit.sharedSince = now
 	}
-	wire := !math.IsInf(d.Capacity, 1)
-	if wire && !c.probe.wire {
-		c.standalone.Recheck(now)
-	}
-	c.probe.wire = wire
 	lead := leadTime(in)
-	base, mean := c.flows.RTTs()
-	queued := c.flows.Greedy() && mean-base >= d.QueueTarget && c.benefit.foreignSince == 0
-	if d.Share > 0 && c.drop.Step(c.elapsed, c.flows.Rate()/d.Share, queued) {
-		c.standalone.RecheckNow(now)
-	}
 	proposed := false
 	switch {
-	case d.PathSuspected && c.config.Policy != Observe && now-c.baseRTT.interval.at >= c.baseRTT.pause(now):
+	case c.decision.PathSuspected && c.config.Policy != Observe && now-c.baseRTT.interval.at >= c.baseRTT.pause(now):
 		proposed = c.proposeRTTProbe(now, lead)
-	case c.measuresStandalone() && c.flows.Greedy() && peersSend(in.Peers) && c.standalone.Due(now, 1+len(in.Peers), d):
-		proposed = c.schedule.Propose(now, message.RateProbe, RateProbeLength(base, c.probe.meanRTT), lead)
 	case c.asksForReleases(now, in.Peers) && c.benefit.wantsSecondRTTProbe(c.baseRTT.interval.at):
 		proposed = c.proposeRTTProbe(now, lead)
 	case c.asksForReleases(now, in.Peers) && c.benefit.wantsReleaseProbe(now):
@@ -414,13 +395,14 @@ func (c *Core) asksForReleases(now time.Duration, peers []message.Peer) bool {
 }
 
 // isCoordinator reports whether this terminal's session is the lowest of those that do not only
-// observe.
+// observe and whose standalone rates are known: the others compare nothing.
 func (c *Core) isCoordinator(peers []message.Peer) bool {
 	if c.config.Policy == Observe {
 		return false
 	}
 	for i := range peers {
-		if r := &peers[i].Report; r.State != message.Observing && r.Session < c.config.Session {
+		r := &peers[i].Report
+		if r.State != message.Observing && r.MaxKbps > 0 && r.Session < c.config.Session {
 			return false
 		}
 	}
@@ -441,30 +423,9 @@ func leadTime(in Inputs) time.Duration {
 	return min(reports*period+100*time.Millisecond, message.LatestProbe-100*time.Millisecond)
 }
 
-func peersSend(peers []message.Peer) bool {
-	for i := range peers {
-		if peers[i].Report.UploadKbps+peers[i].Report.DownloadKbps > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // standaloneRate returns the terminal's standalone rate in bit/s by the best source; 0: not known.
 func (c *Core) standaloneRate() float64 {
-	switch {
-	case c.config.StandaloneBps > 0:
-		return c.config.StandaloneBps
-	case c.radio.StandaloneBps > 0:
-		return c.radio.StandaloneBps
-	}
-	return c.standalone.Value()
-}
-
-// measuresStandalone reports whether the standalone rate is neither configured nor known from the
-// radio.
-func (c *Core) measuresStandalone() bool {
-	return c.config.StandaloneBps == 0 && c.radio.StandaloneBps == 0
+	return cmp.Or(c.config.StandaloneBps, c.radio.StandaloneBps)
 }
 
 // view copies measurements to the status before the step decides.

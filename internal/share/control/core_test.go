@@ -50,7 +50,7 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 		core := New(Config{Session: c.session})
 		core.benefit.boundSince = 1
 		core.benefit.probedAt = 1
-		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling}}}}
+		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling, MaxKbps: 1}}}}
 		now := time.Hour
 		for _, part := range []struct {
 			phase probe.Active
@@ -111,7 +111,7 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 		core := New(Config{Session: c.session})
 		core.benefit.boundSince = 1
 		core.baseRTT.reported.counts = c.foreign
-		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling}}}}
+		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling, MaxKbps: 1}}}}
 		now := time.Hour
 		run := func(phase probe.Active, slow float64, length time.Duration) {
 			core.probe.active = phase
@@ -192,35 +192,29 @@ func TestBesideOthersItIsTriedSooner(t *testing.T) {
 // TestAnotherAccessPointIsAnotherCell: what was measured in the old one is forgotten.
 func TestAnotherAccessPointIsAnotherCell(t *testing.T) {
 	c := New(Config{Session: 1, Weight: 1})
-	in := Inputs{Ready: true, SilenceLimit: time.Second, Host: flow.HostSample{SendRate: 40e6}}
-	for i := range 10 {
-		c.Step(time.Minute+time.Duration(i)*100*time.Millisecond, in)
-	}
-	if c.standaloneRate() == 0 {
-		t.Fatal("no standalone rate was seen")
-	}
-	in.NewAccessPoint = true
-	in.Host = flow.HostSample{}
-	in.Ready = false
-	c.Step(time.Minute+time.Second, in)
-	if c.standaloneRate() != 0 {
-		t.Errorf("it still goes by a standalone rate of %g bit/s", c.standaloneRate())
+	c.baseRTT.reported.counts = true
+	c.benefit.boundSince = time.Minute
+	c.shares.correction = 2
+	c.Step(time.Minute, Inputs{NewAccessPoint: true})
+	if c.baseRTT.foreign() || c.benefit.boundSince != 0 || c.shares.correction != 1 {
+		t.Errorf("it still has foreign queues %v, bounds since %s or a correction of %g",
+			c.baseRTT.foreign(), c.benefit.boundSince, c.shares.correction)
 	}
 }
 
-// TestAnObserverAsksForRateProbesOnly: its peers would hold back in other probes, and it would not.
-func TestAnObserverAsksForRateProbesOnly(t *testing.T) {
+// TestAnObserverAsksForNoProbe: its peers would hold back in it, and it would not.
+func TestAnObserverAsksForNoProbe(t *testing.T) {
 	for policy, coordinates := range map[Policy]bool{Shares: true, Observe: false} {
-		c := New(Config{Policy: policy, Session: 1, Weight: 1})
+		c := New(Config{Policy: policy, Session: 1, Weight: 1, StandaloneBps: 100e6})
 		peers := []message.Peer{{Source: source(1), Report: message.Report{
-			Session: 2, State: message.Controlling, PeriodMs: 200, MaxKbps: 50_000, MaxSource: message.Measured,
+			Session: 2, State: message.Controlling, PeriodMs: 200, MaxKbps: 50_000, MaxSource: message.PHY,
 			UploadKbps: 20_000, Weight: 1000, MinRTTUs: 2000, SmoothedRTTUs: 9000,
 		}}}
 		if got := c.isCoordinator(peers); got != coordinates {
 			t.Errorf("%s: it asks for release probes: %v, want %v", policy, got, coordinates)
 		}
 		kinds := map[message.ProbeKind]bool{}
-		for i := range 100 {
+		for i := range 700 {
 			now := time.Hour + time.Duration(i)*100*time.Millisecond
 			peers[0].HeardNs = int64(now)
 			out := c.Step(now, Inputs{
@@ -232,10 +226,7 @@ func TestAnObserverAsksForRateProbesOnly(t *testing.T) {
 			})
 			kinds[out.Probe.Kind] = true
 		}
-		if !kinds[message.RateProbe] {
-			t.Errorf("%s: it asks for no rate probe", policy)
-		}
-		if policy == Observe && (kinds[message.RTTProbe] || kinds[message.ReleaseProbe]) {
+		if asks := kinds[message.RTTProbe] || kinds[message.ReleaseProbe]; asks != coordinates {
 			t.Errorf("%s: it asks for probes %v", policy, kinds)
 		}
 	}

@@ -94,9 +94,16 @@ func lie(r *message.Report, field, exponent, mantissa, small byte) {
 		r.State = message.State(small % 4)
 	case 10, 11:
 		in := time.Duration(small) * 6 * time.Millisecond
-		r.Probe = message.ProbeIn(message.ProbeKind(exponent%4), in, time.Duration(mantissa%16)*message.ProbeLengthStep)
+		kind := message.RTTProbe // as often as those that hold back nobody
+		switch exponent % 4 {
+		case 0:
+			kind = message.NoProbe
+		case 3:
+			kind = message.ReleaseProbe
+		}
+		r.Probe = message.ProbeIn(kind, in, time.Duration(mantissa%16)*message.ProbeLengthStep)
 	case 12:
-		r.MaxSource = message.Source(1 + small%3)
+		r.MaxSource = message.Source(small % 3)
 	case 13:
 		r.PeriodMs = uint32(50 + 20*int(small)*int(1+exponent))
 	case 14:
@@ -147,10 +154,7 @@ func (c *liarCell) step() (bound, floor float64, held bool) {
 	b := out.Send[0]
 	bound = float64(b.Packets) * liarMSS
 	c.window = bound
-	if b.Pause {
-		c.window = liarMSS
-	}
-	held = out.View.Probe == message.RTTProbe || out.View.Probe == message.RateProbe
+	held = out.View.Probe == message.RTTProbe
 	rateFloor := control.FloorRate(c.config.StandaloneBps, c.config.Weight, 1+len(peers))
 	return bound, rateFloor * (liarBase + control.DefaultMinQueue).Seconds() / 8, held
 }

@@ -17,7 +17,7 @@ type Config struct {
 	// Weight is the terminal's weight in the allocation.
 	Weight float64 `json:"weight"`
 	// StandaloneBps is the configured standalone rate in bit/s; 0: it follows from the radio, or is
-	// measured.
+	// unknown.
 	StandaloneBps float64 `json:"standalone_bps,omitempty"`
 	// CapacityBps is the rate in bit/s that equal-cap and equal-range divide.
 	CapacityBps float64 `json:"capacity_bps,omitempty"`
@@ -88,8 +88,6 @@ type SendBound struct {
 	// Packets is the upper bound, and Least the lower one; 0 is none.
 	Packets uint32 `json:"packets"`
 	Least   uint32 `json:"least,omitempty"`
-	// Pause keeps one packet in flight, below any bound.
-	Pause bool `json:"pause,omitempty"`
 }
 
 // ReceiveBound bounds the receive window of one flow.

@@ -14,7 +14,7 @@ func TerminalOf(p *message.Peer) Terminal {
 	t := Terminal{
 		Source: p.Source,
 		Max:    r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps() + r.DownloadKbps.Bps(), Demand: allocate.Unlimited,
-		Weight: float64(r.Weight) / 1000, Measured: r.MaxSource == message.Measured, Single: r.SingleFrames,
+		Weight: float64(r.Weight) / 1000, Single: r.SingleFrames,
 		MinRTT: time.Duration(r.MinRTTUs) * time.Microsecond, RTT: time.Duration(r.SmoothedRTTUs) * time.Microsecond,
 	}
 	if r.ApplicationLimited {

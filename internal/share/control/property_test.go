@@ -93,7 +93,7 @@ func runCell(t *testing.T, seed uint64, length time.Duration, w watch) {
 	rates := []float64{866.7, 433.3, 65}
 	for range 2 + r.IntN(4) {
 		station := simulate.ScenarioStation{
-			PHYs: []medium.RateFrom{{PHY: phy(t, rates[r.IntN(3)])}}, Measured: r.IntN(2) == 0,
+			PHYs: []medium.RateFrom{{PHY: phy(t, rates[r.IntN(3)])}}, Unknown: r.IntN(2) == 0,
 			NoAgent: r.IntN(8) == 0, Flows: make([]simulate.ScenarioFlow, 1+r.IntN(2)),
 		}
 		if r.IntN(3) == 0 { // its rate changes
@@ -118,7 +118,7 @@ func runCell(t *testing.T, seed uint64, length time.Duration, w watch) {
 				report.ApplicationLimited = false
 				report.ForeignQueues = r.IntN(3) == 0
 				if r.IntN(4) == 0 {
-					report.Probe = message.ProbeIn(message.ProbeKind(1+r.IntN(3)), 0, 800*time.Millisecond)
+					report.Probe = message.ProbeIn(message.ProbeKind(1+r.IntN(2)), 0, 800*time.Millisecond)
 				}
 			}
 		}
@@ -171,9 +171,8 @@ func TestCellsDoNotDependOnTheTime(t *testing.T) {
 	}
 }
 
-// checkBounds checks what holds for all outputs. own says that this terminal's own rate probe may
-// run.
-func checkBounds(t *testing.T, in control.Inputs, out control.Outputs, own bool) {
+// checkBounds checks what holds for all outputs.
+func checkBounds(t *testing.T, in control.Inputs, out control.Outputs) {
 	t.Helper()
 	mss := map[string]int{}
 	for _, f := range in.Flows {
@@ -195,12 +194,8 @@ func checkBounds(t *testing.T, in control.Inputs, out control.Outputs, own bool)
 			if b.Packets > 4 {
 				t.Errorf("%d packets in an RTT probe", b.Packets)
 			}
-		case out.View.Probe == message.RateProbe && !own:
-			if !b.Pause {
-				t.Errorf("a flow that sends in the rate probe of another: %+v", b)
-			}
 		case out.View.Probe == message.NoProbe:
-			if b.Packets < control.LeastGreedyWindow || b.Packets > math.MaxInt32 || b.Pause {
+			if b.Packets < control.LeastGreedyWindow || b.Packets > math.MaxInt32 {
 				t.Errorf("a bound outside probes: %+v", b)
 			}
 		}
@@ -236,14 +231,10 @@ func TestBounds(t *testing.T) {
 			continue // it has no probes
 		}
 		core := control.New(config)
-		var ownUntil time.Duration
 		for range 300 {
 			in := walk.Step()
 			out := core.Step(walk.Now, in)
-			if out.Probe.Kind == message.RateProbe {
-				ownUntil = max(ownUntil, out.Probe.End)
-			}
-			checkBounds(t, in, out, walk.Now <= ownUntil)
+			checkBounds(t, in, out)
 			probes[out.View.Probe]++
 			if t.Failed() {
 				t.Fatalf("seed %d at %s", seed, walk.Now)
@@ -254,12 +245,8 @@ func TestBounds(t *testing.T) {
 		runCell(t, seed, 20*time.Second, func(_ int, _ control.Config) func(
 			time.Duration, control.Inputs, control.Outputs,
 		) {
-			var ownUntil time.Duration
-			return func(now time.Duration, in control.Inputs, out control.Outputs) {
-				if out.Probe.Kind == message.RateProbe {
-					ownUntil = max(ownUntil, out.Probe.End)
-				}
-				checkBounds(t, in, out, now <= ownUntil)
+			return func(_ time.Duration, in control.Inputs, out control.Outputs) {
+				checkBounds(t, in, out)
 				inCells[out.View.Probe]++
 			}
 		})
@@ -267,7 +254,7 @@ func TestBounds(t *testing.T) {
 			t.Fatalf("cell %d", seed)
 		}
 	}
-	for _, kind := range []message.ProbeKind{message.RateProbe, message.RTTProbe, message.ReleaseProbe} {
+	for _, kind := range []message.ProbeKind{message.RTTProbe, message.ReleaseProbe} {
 		if probes[kind] < 20 || inCells[kind] < 20 {
 			t.Errorf("only %d and %d steps in probes of kind %v", probes[kind], inCells[kind], kind)
 		}
@@ -275,7 +262,7 @@ func TestBounds(t *testing.T) {
 }
 
 // hostilePeers announce probes without end, under many sessions.
-func hostilePeers(now time.Duration, kind message.ProbeKind) (all []message.Peer) {
+func hostilePeers(now time.Duration) (all []message.Peer) {
 	for i := range 8 {
 		// Every two seconds each has a new session, lower than that of the others.
 		session := uint64(1 + i + 8*(10_000-int(now/(2*time.Second))))
@@ -284,7 +271,7 @@ func hostilePeers(now time.Duration, kind message.ProbeKind) (all []message.Peer
 			Report: message.Report{
 				Session: session, State: message.Controlling, MaxKbps: 100_000,
 				Weight: 1000, PeriodMs: 200, UploadKbps: 1000,
-				Probe: message.ProbeIn(kind, time.Duration(i)*50*time.Millisecond, time.Second),
+				Probe: message.ProbeIn(message.RTTProbe, time.Duration(i)*50*time.Millisecond, time.Second),
 			},
 		})
 	}
@@ -292,29 +279,27 @@ func hostilePeers(now time.Duration, kind message.ProbeKind) (all []message.Peer
 	return all
 }
 
-// Hostile peers hold others back for at most a tenth of the time and 8 s.
+// Hostile peers hold others back for at most a tenth of the time and 4 s.
 func TestHostilePeersHoldNobodyBack(t *testing.T) {
 	const length, every = 2 * time.Minute, 50 * time.Millisecond
-	for _, kind := range []message.ProbeKind{message.RateProbe, message.RTTProbe} {
-		core := control.New(control.Config{Policy: control.Shares, Weight: 1, StandaloneBps: 200e6, Session: 1 << 60})
-		var held time.Duration
-		for now := time.Duration(0); now < length; now += every {
-			out := core.Step(now, control.Inputs{
-				Flows: []flow.Sample{{
-					ID: tcp.FlowID(1), Local: scenario.Address(1), Remote: scenario.Address(100), MSS: 1448,
-					SendRate: 50e6, Greedy: true,
-					MinRTT: 2 * time.Millisecond, MeanRTT: 10 * time.Millisecond, LeastRTT: 5 * time.Millisecond,
-				}},
-				Host: flow.HostSample{SendRate: 50e6}, Peers: hostilePeers(now, kind),
-				SilenceLimit: time.Second, Ready: true,
-			})
-			if out.View.Probe == kind {
-				held += every
-			}
+	core := control.New(control.Config{Policy: control.Shares, Weight: 1, StandaloneBps: 200e6, Session: 1 << 60})
+	var held time.Duration
+	for now := time.Duration(0); now < length; now += every {
+		out := core.Step(now, control.Inputs{
+			Flows: []flow.Sample{{
+				ID: tcp.FlowID(1), Local: scenario.Address(1), Remote: scenario.Address(100), MSS: 1448,
+				SendRate: 50e6, Greedy: true,
+				MinRTT: 2 * time.Millisecond, MeanRTT: 10 * time.Millisecond, LeastRTT: 5 * time.Millisecond,
+			}},
+			Host: flow.HostSample{SendRate: 50e6}, Peers: hostilePeers(now),
+			SilenceLimit: time.Second, Ready: true,
+		})
+		if out.View.Probe == message.RTTProbe {
+			held += every
 		}
-		if limit := length/10 + 8*time.Second + time.Second; held > limit || held < time.Second {
-			t.Errorf("probes of kind %v held back for %s of %s, and at most %s are allowed", kind, held, length, limit)
-		}
+	}
+	if limit := length/10 + 4*time.Second + time.Second; held > limit || held < time.Second {
+		t.Errorf("probes held back for %s of %s, and at most %s are allowed", held, length, limit)
 	}
 }
 

@@ -19,7 +19,7 @@ func (c *Core) report() message.Report {
 	}
 	base, mean := c.flows.RTTs()
 	r := message.Report{
-		State: state, MaxKbps: kbps(c.standaloneRate()), MaxSource: message.Measured,
+		State: state, MaxKbps: kbps(c.standaloneRate()), MaxSource: message.Unknown,
 		PHYKbps: kbps(c.radio.PHYBps), DeliveryKbps: kbps(c.flows.Rate()), UploadKbps: kbps(c.flows.Send.Rate),
 		DownloadKbps: kbps(c.flows.Receive.Rate), BoundKbps: kbps(bound),
 		Weight:   uint16(math.Round(1000 * c.config.Weight)),
@@ -30,8 +30,6 @@ func (c *Core) report() message.Report {
 		ForeignQueues: c.baseRTT.foreignHere() && !c.baseRTT.missed(), SingleFrames: c.radio.SingleFrames,
 	}
 	switch {
-	case r.MaxKbps == 0:
-		r.MaxSource = message.Unknown
 	case c.config.StandaloneBps > 0:
 		r.MaxSource = message.Configured
 	case c.radio.StandaloneBps > 0:

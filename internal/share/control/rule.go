@@ -15,7 +15,6 @@ const (
 	UnlikeQueue       Rule = "unlike-queue"       // R5: a longer queue target if shares are unlike
 	WholeAMPDUs       Rule = "whole-ampdus"       // R5: windows of like terminals are whole A-MPDUs
 	SmallStart        Rule = "small-start"        // R6: the correction of small windows starts low
-	MeasureConfirm    Rule = "measure-confirm"    // R8: the first measured standalone rate is soon confirmed
 	ForeignReports    Rule = "foreign-reports"    // R9: foreign queues that peers report count
 	IdleGreedy        Rule = "idle-greedy"        // R10: idle peers count as greedy while this terminal starts
 	ForeignAirtime    Rule = "foreign-airtime"    // R12: how busy the channel is tells of foreign traffic
@@ -25,8 +24,8 @@ const (
 
 // Rules lists all rules that can be switched off.
 var Rules = []Rule{
-	WireDelay, UnlikeQueue, WholeAMPDUs, SmallStart, MeasureConfirm,
-	ForeignReports, IdleGreedy, ForeignAirtime, WindowCorrection, ReleaseComparison,
+	WireDelay, UnlikeQueue, WholeAMPDUs, SmallStart, ForeignReports, IdleGreedy, ForeignAirtime,
+	WindowCorrection, ReleaseComparison,
 }
 
 // ParseRules reads names of rules, separated by commas. An empty text means no rule.

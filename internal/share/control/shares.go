@@ -21,9 +21,6 @@ type Terminal struct {
 	Demand float64
 	// Weight is the terminal's weight in the allocation; 0 means 1.
 	Weight float64
-	// Measured means that Max was measured, not derived from a PHY rate or configured. It may be
-	// outdated.
-	Measured bool
 	// Single means that the radio sends each packet by itself.
 	Single bool
 	// MinRTT is the smallest RTT of its flows, and RTT their present mean; 0 without flows.
@@ -115,25 +112,24 @@ func (d Decision) Window(part float64, minRTT time.Duration) float64 {
 // ShareController computes the shares and one terminal's correction. It is not for several
 // goroutines at once.
 type ShareController struct {
-	options           Options
-	alpha             float64 // fairness parameter of the last step
-	solver            allocate.Solver
-	problem           []allocate.Terminal
-	wire              wire
-	demandCaps        demandCap
-	correction        float64
-	queue             time.Duration
-	crowdFactor       float64 // 1 + the greatest part of the airtime
-	whole             bool    // shares are alike, and radios aggregate
-	last              time.Duration
-	share             float64       // the last share that differed much from the one before
-	changed           time.Duration // time at which share changed
-	small             bool          // the window is below an A-MPDU, and others have far more
-	suspectFor        time.Duration // time for which the path has been suspected
-	suspectStandalone float64       // the sum of standalone rates when the suspicion began
-	foreign           bool          // foreign queues stand
-	busy              float64       // busy part of the time; 0: it is not known
-	air               foreignAir
+	options     Options
+	alpha       float64 // fairness parameter of the last step
+	solver      allocate.Solver
+	problem     []allocate.Terminal
+	wire        wire
+	demandCaps  demandCap
+	correction  float64
+	queue       time.Duration
+	crowdFactor float64 // 1 + the greatest part of the airtime
+	whole       bool    // shares are alike, and radios aggregate
+	last        time.Duration
+	share       float64       // the last share that differed much from the one before
+	changed     time.Duration // time at which share changed
+	small       bool          // the window is below an A-MPDU, and others have far more
+	suspectFor  time.Duration // time for which the path has been suspected
+	foreign     bool          // foreign queues stand
+	busy        float64       // busy part of the time; 0: it is not known
+	air         foreignAir
 }
 
 // LongestStep is the greatest time between two steps that counts.
@@ -206,9 +202,6 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 	}
 	limitWeights(c.problem)
 	state := cellStateOf(own, all)
-	if c.options.off(WireDelay) {
-		state.measuring = 0
-	}
 	state.busy = c.busy
 	c.air.update(min(now-c.last, LongestStep), c.busy, c.foreign, &state)
 	foreign := c.foreign || c.air.stretches()
@@ -230,10 +223,6 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 	if state.active == 0 || c.air.stretches() && c.air.known || !c.wire.suspected && short {
 		c.suspectFor = 0
 	} else {
-		if c.suspectFor == 0 || state.measuring > 0 && standaloneChanged(state.standaloneSum, c.suspectStandalone) {
-			c.suspectFor = 0
-			c.suspectStandalone = state.standaloneSum
-		}
 		c.suspectFor += min(now-c.last, suspectTime/2)
 	}
 	c.queue = c.queueTarget(r.Shares, state)
@@ -242,7 +231,7 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 	return Decision{
 		Share: r.Shares[own], Total: r.Total, Capacity: limits.Wire, Airtime: state.airtime, Binds: r.Binds,
 		QueueTarget: time.Duration(c.air.factor() * float64(c.queue)), Correction: c.correction, Whole: c.whole,
-		PathSuspected: c.suspectFor >= max(suspectTime, state.measuring),
+		PathSuspected: c.suspectFor >= suspectTime,
 	}, nil
 }
 
@@ -398,7 +387,7 @@ func (c *ShareController) correct(now time.Duration, all []Terminal, shares []fl
 	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 {
 		lag = delivered / shared * shares[own] / t.Rate
 	}
-	if full && (s.measuring == 0 || c.suspectFor == 0) {
+	if full {
 		c.correction *= min(max(math.Pow(lag, since/correctionTime), 0.9), 1.1)
 	}
 	c.pullToOne(since, s, lag > 1)

@@ -259,62 +259,6 @@ func greedyAt(maxima, rates []float64, base, rtt time.Duration) []Terminal {
 	return all
 }
 
-// TestWhoMeasuresWhatItReachesMeasuresAnewFirst: little use of the airtime beside queues may come
-// of a wire, or of a radio that has become slower.
-func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
-	for _, c := range []struct {
-		what       string
-		measured   bool
-		find       time.Duration // time at which the standalone rates change
-		wire       time.Duration // time at which the wire counts as a limit; 0: never in 8 s
-		suspectFor time.Duration // time at which the path is suspected
-	}{
-		{"all are told", false, 0, 600 * time.Millisecond, 500 * time.Millisecond},
-		{"it is a wire", true, 0, 4900 * time.Millisecond, 4900 * time.Millisecond},
-		{"it is a radio, and two find it", true, 3 * time.Second, 0, 0},
-	} {
-		k := NewShareController(Options{})
-		wire := time.Duration(0)
-		suspectFor := time.Duration(0)
-		const began = 5 * time.Second
-		maxima := []float64{500e6, 500e6, 500e6, 50e6}
-		for now := time.Duration(0); now < began+8*time.Second; now += 100 * time.Millisecond {
-			rates := []float64{110e6, 110e6, 110e6, 11e6}
-			rtt := 15 * time.Millisecond
-			if now >= began {
-				rates = []float64{30e6, 30e6, 30e6, 20e6}
-				rtt = 80 * time.Millisecond
-			}
-			if c.find > 0 && now >= began+c.find {
-				maxima[2] = 50e6
-				rates = []float64{110e6, 110e6, 11e6, 11e6}
-				rtt = 15 * time.Millisecond
-			}
-			all := greedyAt(maxima, rates, 2*time.Millisecond, rtt)
-			for i := range all {
-				all[i].Measured = c.measured
-			}
-			d, err := k.Step(now, 0, all)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if wire == 0 && !math.IsInf(d.Capacity, 1) {
-				wire = now - began
-			}
-			if suspectFor == 0 && d.PathSuspected {
-				suspectFor = now - began
-			}
-			if c.measured && now > began && d.Correction > 1.2 {
-				t.Fatalf("%s: a correction of %g in queues hides the slower terminal", c.what, d.Correction)
-			}
-		}
-		if (wire-c.wire).Abs() > 300*time.Millisecond || (suspectFor-c.suspectFor).Abs() > 300*time.Millisecond {
-			t.Errorf("%s: the wire limits after %s, the path is suspected after %s; want %s and %s",
-				c.what, wire, suspectFor, c.wire, c.suspectFor)
-		}
-	}
-}
-
 // TestARadioThatIsToldToHaveBecomeSlowerIsNoWire: its queue stands for a while yet, and all have
 // less than their shares.
 func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {

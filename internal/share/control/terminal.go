@@ -1,9 +1,11 @@
 package control
 
 import (
+	"slices"
 	"time"
 
 	"airtide/internal/share/allocate"
+	"airtide/internal/share/message"
 )
 
 const (
@@ -39,12 +41,19 @@ func (c *Core) terminals(now time.Duration, in Inputs) []Terminal {
 	return all
 }
 
+// foreignSender reports whether a peer whose standalone rate nobody knows carries something. It
+// shares its queue only, so its traffic is foreign to the shares of the others.
+func foreignSender(peers []message.Peer) bool {
+	return slices.ContainsFunc(peers, func(p message.Peer) bool {
+		return p.Report.MaxKbps == 0 && p.Report.UploadKbps+p.Report.DownloadKbps > 0
+	})
+}
+
 // terminal returns this terminal in the form of the others.
 func (c *Core) terminal() Terminal {
 	t := Terminal{
 		Max: c.standaloneRate(), Rate: c.flows.Rate(), Demand: c.flows.Demand(c.standaloneRate()),
-		Weight:   c.config.Weight,
-		Measured: c.measuresStandalone(), Single: c.radio.SingleFrames,
+		Weight: c.config.Weight, Single: c.radio.SingleFrames,
 	}
 	t.MinRTT, t.RTT = c.flows.RTTs()
 	return t

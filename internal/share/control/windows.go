@@ -203,9 +203,6 @@ func (c *Core) list(b bounds, out *Outputs) {
 }
 
 const (
-	// unknownPackets is the least sum of a terminal's windows while its standalone rate is unknown:
-	// an A-MPDU. With less, the rate would show the window and not the radio.
-	unknownPackets = AggregatePackets
 	// rttProbePackets is the window in an RTT probe. With four packets a loss is still repaired
 	// without a timeout.
 	rttProbePackets = 4
@@ -217,38 +214,22 @@ const (
 // probeWindows decides the windows of a probe.
 type probeWindows struct {
 	active  probe.Active
-	resumes bool    // a probe has just ended
-	factor  float64 // factor of windows in the terminal's own rate probe
-	unknown bool    // the standalone rate is measured, and no rate probe gave a result
+	resumes bool // a probe has just ended
+}
+
+// windows returns the state of probes for the windows.
+func (p *probeState) windows(now time.Duration) probeWindows {
+	return probeWindows{active: p.active, resumes: p.ended > 0 && now-p.ended < resumeTime}
 }
 
 // holdsBack reports whether the terminal holds back for the probe of somebody.
 func (p probeWindows) holdsBack() bool {
-	return p.active.Kind == message.RTTProbe || p.active.Kind == message.RateProbe && !p.active.Own
+	return p.active.Kind == message.RTTProbe
 }
 
 // override replaces bounds by those of a probe, or of the time just after one.
 func (p probeWindows) override(b *bounds) {
-	if p.unknown {
-		b.raiseTo(unknownPackets)
-	}
 	switch {
-	case p.active.Kind == message.RateProbe && p.active.Own:
-		for i := range b.send {
-			b.send[i].Packets = uint32(min(p.factor*float64(b.send[i].Packets), math.MaxInt32))
-		}
-		for i := range b.receive {
-			b.receive[i].bytes = uint32(min(p.factor*float64(b.receive[i].bytes), math.MaxInt32))
-		}
-		b.raiseTo(RateProbePackets)
-		b.restoreAtOnce()
-	case p.active.Kind == message.RateProbe:
-		for i := range b.send {
-			b.send[i].Pause = true
-		}
-		for i := range b.receive {
-			b.receive[i].bytes = uint32(b.receive[i].flow.MSS)
-		}
 	case p.active.Kind == message.RTTProbe:
 		for i := range b.send {
 			b.send[i].Packets = min(b.send[i].Packets, rttProbePackets)
@@ -259,18 +240,6 @@ func (p probeWindows) override(b *bounds) {
 		}
 	case p.resumes:
 		b.restoreAtOnce()
-	}
-}
-
-// raiseTo raises bounds until their sum is at least packets.
-func (b *bounds) raiseTo(packets float64) {
-	each := packets / float64(max(len(b.send)+len(b.receive), 1))
-	for i := range b.send {
-		b.send[i].Packets = max(b.send[i].Packets, uint32(each))
-	}
-	for i := range b.receive {
-		r := &b.receive[i]
-		r.bytes = max(r.bytes, uint32(each*float64(r.flow.MSS)))
 	}
 }
 

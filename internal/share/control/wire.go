@@ -18,24 +18,8 @@ type cellState struct {
 	base          time.Duration // mean base RTT, weighted by rates
 	standaloneSum float64       // sum of their standalone rates, in bit/s
 	single        bool          // no radio aggregates
-	// measuring is the time in which all terminals measure their standalone rates again; 0 if none
-	// is measured.
-	measuring time.Duration
-	busy      float64 // busy part of the time; 0: it is not known
+	busy          float64       // busy part of the time; 0: it is not known
 }
-
-// Terminals that measure their standalone rates measure them again if all get less than their
-// shares. Until then a slower radio looks like a slower wire. This takes rateProbeWait, and
-// rateProbeWaitEach for each of these terminals, but maxRateProbeWait at most.
-const (
-	// rateProbeWait is longer than the 1.6 s by which a probe is announced ahead. Its result is in
-	// the next report.
-	rateProbeWait = 2 * time.Second
-	// rateProbeWaitEach has room for the longest common probe, 0.4 s, and the 0.2 s between two.
-	rateProbeWaitEach = 700 * time.Millisecond
-	// maxRateProbeWait is the budget of the probes of a dozen terminals.
-	maxRateProbeWait = 8 * time.Second
-)
 
 // longestDelay is the greatest delay of a peer that counts, in medians of all delays. A longer one
 // is that of a member that lies. A terminal with a queue of its own may have several medians, and
@@ -58,9 +42,6 @@ func cellStateOf(own int, all []Terminal) cellState {
 		s.total += t.Rate
 		s.standaloneSum += t.Max
 		s.airtime += t.Rate / t.Max
-		if t.Measured {
-			s.measuring = min(max(s.measuring, rateProbeWait)+rateProbeWaitEach, maxRateProbeWait)
-		}
 		one := times{t.MinRTT, t.delay()}
 		if i == own {
 			s.ownDelay = one.delay
@@ -207,7 +188,7 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 		w.forget()
 	}
 	drained := w.noDelay || w.standaloneChangedAt == 0 || now-w.standaloneChangedAt >= radioDrain
-	limits := w.suspected && now-w.since >= max(wireConfirm, s.measuring) && drained
+	limits := w.suspected && now-w.since >= wireConfirm && drained
 	switch {
 	case limits && (w.capacity == 0 || w.total < 0.95*w.capacity):
 		w.accept(now)

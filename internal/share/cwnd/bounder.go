@@ -169,7 +169,7 @@ func (h *Bounder) Unbound() (all []Unbound) {
 }
 
 func settingOf(b control.SendBound) (s setting, bounded bool) {
-	if b.Pause || b.Packets == 1 { // below kind.MinBound
+	if b.Packets == 1 { // below kind.MinBound
 		return setting{pause: true}, true
 	}
 	if b.Packets == 0 {

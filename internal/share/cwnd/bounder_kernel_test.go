@@ -71,8 +71,6 @@ func TestFlowsOfEveryFamilyAreBounded(t *testing.T) {
 	}
 	set(time.Hour, control.SendBound{Packets: 6})
 	all("windows of 6 packets", func(packets uint32) bool { return packets <= 6 })
-	set(time.Hour, control.SendBound{Packets: 6, Pause: true})
-	all("windows of one packet", func(packets uint32) bool { return packets <= 1 })
 	set(time.Hour, control.SendBound{Packets: 3})
 	all("windows of 3 packets", func(packets uint32) bool { return packets > 1 && packets <= 3 })
 	set(time.Hour, control.SendBound{Packets: 1})

@@ -25,7 +25,6 @@ func TestSettingOfABound(t *testing.T) {
 			setting{Bounds: congestion.Bounds{Upper: kind.MinBound, Lower: kind.MinBound}},
 			true,
 		},
-		{control.SendBound{Packets: 40, Least: 30, Pause: true}, setting{pause: true}, true},
 	} {
 		if got, bounded := settingOf(c.bound); got != c.want || bounded != c.bounded {
 			t.Errorf("%+v: %+v, %v", c.bound, got, bounded)

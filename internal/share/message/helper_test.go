@@ -30,7 +30,7 @@ func plausible(r *rand.Rand) Report {
 	p.Probe = probeOf(uint16(r.Uint64()))
 	if r.Uint64()%4 != 0 {
 		p.MaxKbps = max(1, rate())
-		p.MaxSource = PHY + Source(r.Uint64N(3))
+		p.MaxSource = PHY + Source(r.Uint64N(2))
 	}
 	return p
 }

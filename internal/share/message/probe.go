@@ -12,13 +12,12 @@ type ProbeKind uint8
 // The kinds.
 const (
 	NoProbe      ProbeKind = iota
-	RateProbe              // one terminal sends alone, the others send almost nothing
 	RTTProbe               // all terminals keep a few packets in flight, which shows the path's RTT
 	ReleaseProbe           // no terminal is bounded
 	numProbeKinds
 )
 
-var probeNames = [numProbeKinds]string{"none", "rate", "rtt", "release"}
+var probeNames = [numProbeKinds]string{"none", "rtt", "release"}
 
 func (k ProbeKind) String() string {
 	if k >= numProbeKinds {

@@ -33,12 +33,11 @@ type Source uint8
 const (
 	Unknown    Source = iota // the rate is unknown
 	PHY                      // computed from the PHY rate
-	Measured                 // measured
 	Configured               // configured by the user
 	numSources
 )
 
-var sourceNames = [numSources]string{"unknown", "phy", "measured", "configured"}
+var sourceNames = [numSources]string{"unknown", "phy", "configured"}
 
 func (s Source) String() string {
 	if s >= numSources {

@@ -212,12 +212,12 @@ func TestProbesAreRoundedToTheStepsOfAReport(t *testing.T) {
 		in, length time.Duration
 		want       Probe
 	}{
-		{RateProbe, 610 * time.Millisecond, 390 * time.Millisecond, Probe{RateProbe, 600, 400}},
+		{RTTProbe, 610 * time.Millisecond, 390 * time.Millisecond, Probe{RTTProbe, 600, 400}},
 		{RTTProbe, -time.Second, 200 * time.Millisecond, Probe{RTTProbe, 0, 200}},
 		{ReleaseProbe, LatestProbe, LongestProbe, Probe{ReleaseProbe, 1575, 3000}},
 		{ReleaseProbe, LatestProbe + ProbeBeginStep, time.Second, Probe{}},
 		{ReleaseProbe, 0, LongestProbe + ProbeLengthStep, Probe{}},
-		{RateProbe, 0, 0, Probe{}},
+		{RTTProbe, 0, 0, Probe{}},
 		{NoProbe, time.Second, time.Second, Probe{}},
 		{numProbeKinds, time.Second, time.Second, Probe{}},
 	} {
@@ -228,8 +228,8 @@ func TestProbesAreRoundedToTheStepsOfAReport(t *testing.T) {
 	}
 	r := goodReport()
 	for _, impossible := range []Probe{
-		{RateProbe, 10, 400},
-		{RateProbe, 25, 300},
+		{RTTProbe, 10, 400},
+		{RTTProbe, 25, 300},
 		{NoProbe, 25, 0},
 		{numProbeKinds, 25, 400},
 		{ReleaseProbe, 1600, 400},
@@ -243,12 +243,12 @@ func TestProbesAreRoundedToTheStepsOfAReport(t *testing.T) {
 
 // Scripts use the names in JSON.
 func TestNamesInJSON(t *testing.T) {
-	raw, err := json.Marshal(Report{State: Released, MaxSource: Measured})
+	raw, err := json.Marshal(Report{State: Released, MaxSource: Configured})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const expected = `{"session":0,"sequence":0,"period_ms":0,"state":"released","max_kbps":0,` +
-		`"max_source":"measured","phy_kbps":0,"delivery_kbps":0,"application_limited":false,"demand_kbps":0,` +
+		`"max_source":"configured","phy_kbps":0,"delivery_kbps":0,"application_limited":false,"demand_kbps":0,` +
 		`"upload_kbps":0,"download_kbps":0,"bound_kbps":0,"weight_thousandths":0,"foreign_queues":false,` +
 		`"single_frames":false,"both_families":false,"min_rtt_us":0,"smoothed_rtt_us":0,"rtt_95_us":0,` +
 		`"queued_bytes":0,"flows_up":0,"flows_down":0,` +
@@ -275,7 +275,7 @@ func TestEveryFieldIsEncoded(t *testing.T) {
 	full.ForeignQueues = true
 	full.SingleFrames = true
 	full.BothFamilies = true
-	full.Probe = Probe{RateProbe, 25, 400}
+	full.Probe = Probe{RTTProbe, 25, 400}
 	raw, err := appendBody(nil, &full, 1, nil, 0)
 	if err != nil {
 		t.Fatal(err)

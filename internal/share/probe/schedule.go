@@ -38,12 +38,12 @@ const (
 	// holdBackShare is the part of the time for probes that hold terminals back. All terminals
 	// share it, so that a hostile member gains nothing from more sessions.
 	holdBackShare = 0.1
-	// holdBackSaved is the highest budget for these probes: a dozen terminals measure their rates
-	// once.
-	holdBackSaved = 8 * time.Second
+	// holdBackSaved is the highest budget for these probes: that of two terminals. So one that asks
+	// without end leaves as much to the others.
+	holdBackSaved = 2 * eachSaved
 	// eachSaved is the highest budget of the probes of one terminal, which refills as fast. So one
 	// that asks without end does not spend what all have saved: it holds others back for two of the
-	// first seconds, and not for eight.
+	// first seconds, and not for four.
 	eachSaved = 2 * time.Second
 	// releaseShare is the part of the time for releases that peers ask for, unless this terminal
 	// has found itself that bounds do not help: three seconds a minute, the most that release

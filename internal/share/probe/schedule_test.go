@@ -72,53 +72,13 @@ func (m *members) phases() (all []Active) {
 	return all
 }
 
-// All terminals propose a rate probe at the same moment. Each gets its probe, and the others hold
-// back.
-func TestEachTerminalGetsItsProbe(t *testing.T) {
-	for _, loss := range []float64{0, 0.1} {
-		m := newMembers(4, 200*ms, loss)
-		var alone [4]time.Duration // time in which all others hold back
-		var anyhow, both time.Duration
-		for range 1000 {
-			m.step()
-			phases := m.phases()
-			for i, schedule := range m.schedules {
-				if alone[i] < 250*ms {
-					schedule.Propose(m.now, message.RateProbe, 400*ms, 500*ms)
-				}
-				if !phases[i].Own {
-					continue
-				}
-				anyhow += 10 * ms
-				others := 0
-				for j, p := range phases {
-					if j != i && p.Kind == message.RateProbe && !p.Own {
-						others++
-					} else if j != i && p.Own {
-						both += 10 * ms
-					}
-				}
-				if others == 3 {
-					alone[i] += 10 * ms
-				}
-			}
-		}
-		if slices.Min(alone[:]) < 250*ms {
-			t.Errorf("with a loss of %g, terminals sent alone for %v", loss, alone)
-		}
-		if both > anyhow/10 {
-			t.Errorf("with a loss of %g, two probes overlapped for %s of %s", loss, both, anyhow)
-		}
-	}
-}
-
 func TestAProbeKeepsItsTimesIfReportsDiffer(t *testing.T) {
 	schedule := New(9)
 	hear := func(now time.Duration, h message.Peer) {
 		schedule.Update(now, []message.Peer{h})
 	}
 	ask := func(in, at time.Duration) message.Peer {
-		return peerOf(4, message.ProbeIn(message.RateProbe, in, 400*ms), at)
+		return peerOf(4, message.ProbeIn(message.RTTProbe, in, 400*ms), at)
 	}
 	hear(1000*ms, ask(600*ms, 1000*ms))
 	hear(1200*ms, ask(375*ms, 1200*ms)) // with less delay: the probe begins at 1575
@@ -130,7 +90,7 @@ func TestAProbeKeepsItsTimesIfReportsDiffer(t *testing.T) {
 		t.Errorf("too early: %+v", p)
 	}
 	hear(1600*ms, peerOf(4, message.Probe{}, 1600*ms)) // a running probe is not announced
-	if p := schedule.Active(1600 * ms); p.Kind != message.RateProbe || p.Own || p.End != 1975*ms {
+	if p := schedule.Active(1600 * ms); p.Kind != message.RTTProbe || p.Own || p.End != 1975*ms {
 		t.Errorf("during the probe: %+v", p)
 	}
 	hear(1980*ms, peerOf(4, message.Probe{}, 1980*ms))
@@ -146,7 +106,7 @@ func TestAProbeKeepsItsTimesIfReportsDiffer(t *testing.T) {
 }
 
 // A member that announces probes without end, in ever new sessions, holds the others back for two
-// seconds and a tenth of the time at most. Members at more addresses have eight seconds together.
+// seconds and a tenth of the time at most. Members at more addresses have four seconds together.
 func TestEndlessProbesAreLimited(t *testing.T) {
 	const length = 100 * time.Second
 	for _, c := range []struct {
@@ -158,11 +118,11 @@ func TestEndlessProbesAreLimited(t *testing.T) {
 		early := time.Duration(0) // in the first five seconds
 		for now := 10 * ms; now < length; now += 10 * ms {
 			session := 4 + uint64(now/time.Second) // a new session each second
-			hostile := peerOf(session, message.ProbeIn(message.RateProbe, 0, 400*ms), now)
+			hostile := peerOf(session, message.ProbeIn(message.RTTProbe, 0, 400*ms), now)
 			at := byte(int(now/(400*ms)) % c.addresses)
 			hostile.Source = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 1, at}), 0)
 			schedule.Update(now, []message.Peer{hostile, peerOf(3, message.Probe{}, now)})
-			if schedule.Active(now).Kind == message.RateProbe {
+			if schedule.Active(now).Kind == message.RTTProbe {
 				held += 10 * ms
 				if now < 5*time.Second {
 					early += 10 * ms
@@ -233,12 +193,12 @@ func TestAReleaseProbeReleasesAllTerminals(t *testing.T) {
 
 func TestProposalsThatDoNotFitAReportAreRefused(t *testing.T) {
 	schedule := New(1)
-	if schedule.Propose(0, message.RateProbe, 400*ms, 10*time.Second) ||
-		schedule.Propose(0, message.RateProbe, 20*time.Second, 500*ms) {
+	if schedule.Propose(0, message.RTTProbe, 400*ms, 10*time.Second) ||
+		schedule.Propose(0, message.RTTProbe, 20*time.Second, 500*ms) {
 		t.Error("planned a probe that does not fit into a report")
 	}
-	if !schedule.Propose(0, message.RateProbe, 400*ms, 500*ms) ||
-		schedule.Propose(0, message.RateProbe, 400*ms, 500*ms) {
+	if !schedule.Propose(0, message.RTTProbe, 400*ms, 500*ms) ||
+		schedule.Propose(0, message.RTTProbe, 400*ms, 500*ms) {
 		t.Error("want exactly one planned probe")
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 // cell is a random cell. The same seed gives the same cell.
 type cell struct {
-	seed     uint64
-	measured bool
+	seed    uint64
+	unknown bool
 	// up, down: which directions flows have.
 	up, down bool
 	scenario simulate.Scenario
@@ -39,10 +39,10 @@ const (
 // newCell draws a cell: 2 to 12 terminals of 802.11b, g, a, n or ac with PHY rates from 5.5 to 1733
 // Mbit/s, RTTs from 2 to 200 ms, a wire from 50 Mbit/s to unlimited, an access point's queue of 50
 // to 1000 packets, flows up, down or both, 1 to 4 for each terminal, standalone rates told or
-// measured, 0 to 2 terminals without an agent, and up to 30 % of the reports lost.
+// unknown, 0 to 2 terminals without an agent, and up to 30 % of the reports lost.
 func newCell(seed uint64) (*cell, error) {
 	r := rand.New(rand.NewPCG(seed, 7))
-	c := &cell{seed: seed, measured: r.IntN(2) == 0}
+	c := &cell{seed: seed, unknown: r.IntN(2) == 0}
 	direction := r.IntN(3)
 	c.up = direction != 1
 	c.down = direction != 0
@@ -67,7 +67,7 @@ func newCell(seed uint64) (*cell, error) {
 		}
 		rtt := time.Duration(logUniform(r, float64(minRTT), float64(maxRTT)))
 		station := simulate.ScenarioStation{
-			PHYs: []medium.RateFrom{{PHY: phy}}, Delay: rtt / 2, Measured: c.measured, NoAgent: i < foreign,
+			PHYs: []medium.RateFrom{{PHY: phy}}, Delay: rtt / 2, Unknown: c.unknown, NoAgent: i < foreign,
 		}
 		for range 1 + r.IntN(4) {
 			down := c.down && (!c.up || r.IntN(2) == 0)
@@ -148,8 +148,8 @@ func (c *cell) direction() string {
 }
 
 func (c *cell) rates() string {
-	if c.measured {
-		return "measured"
+	if c.unknown {
+		return "unknown"
 	}
 	return "told"
 }

@@ -25,7 +25,7 @@ func (c *cell) experiment(repeats int) (string, error) {
 		share := ""
 		if !station.NoAgent {
 			share = ", share: {knows_busy: true"
-			if !c.measured {
+			if !c.unknown {
 				alone, err := s.Standalone(phy, 0)
 				if err != nil {
 					return "", err

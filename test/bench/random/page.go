@@ -50,10 +50,10 @@ type group struct {
 }
 
 var groups = []group{
-	{"told, all have agents", func(o *outcome) bool { return !o.cell.measured && o.cell.foreign() == 0 }},
-	{"told, 1 or 2 without", func(o *outcome) bool { return !o.cell.measured && o.cell.foreign() > 0 }},
-	{"measured, all have agents", func(o *outcome) bool { return o.cell.measured && o.cell.foreign() == 0 }},
-	{"measured, 1 or 2 without", func(o *outcome) bool { return o.cell.measured && o.cell.foreign() > 0 }},
+	{"told, all have agents", func(o *outcome) bool { return !o.cell.unknown && o.cell.foreign() == 0 }},
+	{"told, 1 or 2 without", func(o *outcome) bool { return !o.cell.unknown && o.cell.foreign() > 0 }},
+	{"unknown, all have agents", func(o *outcome) bool { return o.cell.unknown && o.cell.foreign() == 0 }},
+	{"unknown, 1 or 2 without", func(o *outcome) bool { return o.cell.unknown && o.cell.foreign() > 0 }},
 }
 
 // directions are groups of the cells in which all terminals have agents.

@@ -92,7 +92,7 @@ func checkSetup(t *testing.T, c *cell, setup *plan.Setup, sharing bool) {
 			t.Errorf("seed %d: %s has an RTT of %s instead of %s", c.seed, got.Name, delay, 2*station.Delay)
 		}
 		agent := sharing && !station.NoAgent
-		if got.Share.Agent() != agent || agent && (got.Share.MaxRate == 0) != c.measured ||
+		if got.Share.Agent() != agent || agent && (got.Share.MaxRate == 0) != c.unknown ||
 			agent && !got.Share.KnowsBusy {
 			t.Errorf("seed %d: %s shares with %+v", c.seed, got.Name, got.Share)
 		}
@@ -154,7 +154,7 @@ func TestPage(t *testing.T) {
 	}
 	page := pageOf(outcomes)
 	for _, want := range []string{
-		"2 random cells", "| measured, ", "| airtime index >= 0.95 |", "| up | down | mixed |",
+		"2 random cells", "| unknown, ", "| airtime index >= 0.95 |", "| up | down | mixed |",
 		"## The cells of the least index\n", "| 1 | ",
 	} {
 		if !strings.Contains(page, want) {
