@@ -50,7 +50,8 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 		core := New(Config{Session: c.session})
 		core.benefit.boundSince = 1
 		core.benefit.probedAt = 1
-		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling, MaxKbps: 1}}}}
+		peer := message.Report{Session: 2, State: message.Controlling, MaxKbps: 1}
+		in := Inputs{Peers: []message.Peer{{Report: peer}}}
 		now := time.Hour
 		for _, part := range []struct {
 			phase probe.Active
@@ -111,7 +112,8 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 		core := New(Config{Session: c.session})
 		core.benefit.boundSince = 1
 		core.baseRTT.reported.counts = c.foreign
-		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling, MaxKbps: 1}}}}
+		peer := message.Report{Session: 2, State: message.Controlling, MaxKbps: 1}
+		in := Inputs{Peers: []message.Peer{{Report: peer}}}
 		now := time.Hour
 		run := func(phase probe.Active, slow float64, length time.Duration) {
 			core.probe.active = phase

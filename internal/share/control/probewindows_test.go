@@ -36,7 +36,8 @@ func TestWindowsOfAProbe(t *testing.T) {
 		{"just after a probe", probe.Active{}, now - resumeTime/2, SendBound{Packets: 100, Least: 100}, 50 * 1448},
 		{"long after a probe", probe.Active{}, now - 2*resumeTime, SendBound{Packets: 100}, 50 * 1448},
 	} {
-		if send, bytes := override(&probeState{active: c.active, ended: c.ended}, 100, 50*1448); send != c.send || bytes != c.bytes {
+		state := &probeState{active: c.active, ended: c.ended}
+		if send, bytes := override(state, 100, 50*1448); send != c.send || bytes != c.bytes {
 			t.Errorf("%s: %+v, %d bytes", c.what, send, bytes)
 		}
 	}

@@ -68,10 +68,10 @@ func pageOf(outcomes []outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Random cells
 
-%d random cells in virtual time, of the seeds %d to %d, with and without agents, the mean of %s,
+%d random cells in virtual time, of the seeds %d to %d, with and without agents, means of %s
 measured from %d to %d s. Agents are the real control and messages; the 802.11 medium has every
 frame; senders are CUBIC, which agents bound. Radios tell how busy the channel is, each second.
-Written by `+"`go run ./test/bench/random -cells %[1]d -first %[2]d%[7]s`"+`; `+"`-seed N`"+` shows a cell.
+Written by `+"`go run ./test/bench/random -cells %[1]d -first %[2]d%[7]s`"+`; `+"`-seed N`"+` shows one.
 
 Cells have 2 to 12 terminals of 802.11b, g, a, n and ac, PHY rates from 5.5 to 1733 Mbit/s, RTTs
 from 2 to 200 ms, a wire from 50 Mbit/s to unlimited, access point queues of 50 to 1000 packets, 1
