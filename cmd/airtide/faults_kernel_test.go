@@ -317,7 +317,8 @@ func TestAReadOnlyRun(t *testing.T) {
 		case status == statusFailed && !says:
 			// A /run of its own: in that of the machine other tests have cells and agents.
 			writable := strings.ReplaceAll(script, " -o ro ", " ")
-			elsewhere := exec.Command("unshare", append([]string{"-m", "sh", "-c", writable, program, pins}, args...)...)
+			shell := []string{"-m", "sh", "-c", writable, program, pins}
+			elsewhere := exec.Command("unshare", append(shell, args...)...)
 			elsewhere.Dir = t.TempDir()
 			if _, want, _ := runCmd(t, elsewhere); stderr != want {
 				t.Errorf("it says %q, and with a writable /run %q", stderr, want)
