@@ -121,8 +121,8 @@ const (
 	// their sum jumps within a period.
 	totalSmoothing = 500 * time.Millisecond
 	// standaloneChange is the relative change of the sum of standalone rates after which the wire
-	// is tested again: probes of the same radio differ by less. For radioDrain after a radio became
-	// slower its queues say nothing about the wire: they hold up to a second at the old rate.
+	// is tested again. For radioDrain after a radio became slower its queues say nothing about the
+	// wire: they hold up to a second at the old rate.
 	standaloneChange = 0.1
 	radioDrain       = 2 * time.Second
 )
