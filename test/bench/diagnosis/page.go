@@ -36,6 +36,15 @@ func (t *tally) add(j *judged) {
 	}
 }
 
+func (t *tally) merge(o *tally) {
+	t.cases += o.cases
+	t.right += o.right
+	t.unknown += o.unknown
+	t.certain += o.certain
+	t.certainWrong += o.certainWrong
+	t.near += o.near
+}
+
 func percent(part, of int) string {
 	if of == 0 {
 		return "-"
@@ -165,17 +174,24 @@ func table(w *strings.Builder, all []judged, chosen func(uint64) bool) {
 	sums := tallies(all, chosen)
 	w.WriteString("| recorded | cases | right | unknown | certain | wrong of the certain | shares right |\n" +
 		"|---|---|---|---|---|---|---|\n")
+	var whole tally
 	for e := range numEnds {
 		for g := range numGroups {
 			t := sums[e][g]
-			if t.cases == 0 {
-				continue
+			if t.cases > 0 {
+				t.write(w, fmt.Sprintf("%s, %s", e, g))
 			}
-			fmt.Fprintf(w, "| %s, %s | %d | %s | %s | %s | %s | %s |\n", e, g, t.cases, percent(t.right, t.cases),
-				percent(t.unknown, t.cases), percent(t.certain, t.cases), percent(t.certainWrong, t.certain),
-				percent(t.near, t.cases))
+			whole.merge(&t)
 		}
 	}
+	whole.write(w, "all")
+}
+
+// write writes the row of a table.
+func (t *tally) write(w *strings.Builder, name string) {
+	fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s |\n", name, t.cases, percent(t.right, t.cases),
+		percent(t.unknown, t.cases), percent(t.certain, t.cases), percent(t.certainWrong, t.certain),
+		percent(t.near, t.cases))
 }
 
 // calibration compares the certainty of verdicts with their truth, and counts unknown verdicts
