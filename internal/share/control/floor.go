@@ -60,11 +60,11 @@ type floor struct {
 func (f *floor) update(elapsed, delay time.Duration, binds bool, missed float64) {
 	if !binds {
 		f.binds = 0
-		f.raised = 0
 	} else {
 		f.binds += elapsed
 	}
-	if f.binds >= floorSettleTime && missed > 0 {
+	// Other bounds that are the greater ones may carry less, too, if their windows are not full.
+	if missed > 0 {
 		gain := elapsed.Seconds() / floorRaiseTime.Seconds()
 		f.raised = min(max(f.raised+gain*math.Log(floorAim*missed), 0), mostFloorRaise)
 	}
