@@ -296,8 +296,8 @@ func (a *agent) state() string {
 	others := units.Count(len(a.reports.peers), "other")
 	if a.out.Reason == "" {
 		text := "windows are bounded: sharing with " + others
-		if a.out.Report.MaxKbps == 0 {
-			text += "; " + QueueOnly
+		if note := QueueOnly(a.config.Policy, a.out.Report.MaxKbps.Bps()); note != "" {
+			text += "; " + note
 		}
 		return text
 	}

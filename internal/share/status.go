@@ -49,8 +49,14 @@ type Status struct {
 	Datagrams map[string]int `json:"datagrams"` // received, by outcome
 }
 
-// QueueOnly says of a terminal that it keeps its queue short, and no rate.
-const QueueOnly = "standalone rate unknown, shares its queue only"
+// QueueOnly returns the note that bounds of a policy are those of the queue alone, since the
+// standalone rate is unknown; "" if they are not. Other policies than control.Shares need no rate.
+func QueueOnly(p control.Policy, standaloneBps float64) string {
+	if p != control.Shares || standaloneBps > 0 {
+		return ""
+	}
+	return "standalone rate unknown, shares its queue only"
+}
 
 // Benefit compares the cell with and without bounds: the sum of the rates of the terminals that
 // carried something before the release probe, and the mean round-trip time, weighted by rates.

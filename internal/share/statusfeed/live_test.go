@@ -15,6 +15,7 @@ import (
 
 	"airtide/internal/share"
 	"airtide/internal/share/cellkey"
+	"airtide/internal/share/control"
 	"airtide/test/testnet"
 )
 
@@ -238,6 +239,29 @@ func TestTable(t *testing.T) {
 	const want = "windows are not bounded: no other terminal is heard"
 	if err := r.Table(&b, 0, false); err != nil || !strings.Contains(b.String(), want) {
 		t.Errorf("%v:\n%s", err, b.String())
+	}
+}
+
+// Bounds without a standalone rate are those of the queue, or those of a policy that needs none.
+func TestTableWithoutAStandaloneRate(t *testing.T) {
+	for policy, want := range map[control.Policy]string{
+		control.Shares:         "windows are bounded: standalone rate unknown, shares its queue only\n",
+		control.EqualCapPolicy: "windows are bounded: share 50.0 of 100.0 Mbit/s in all\n",
+	} {
+		s := share.Status{Policy: policy, Bounded: true}
+		if policy == control.EqualCapPolicy {
+			s.ShareBps = 50e6
+			s.TotalBps = 100e6
+			s.Correction = 1
+		}
+		r := Report{"1-978b8745-00000001", 1, s}
+		var b bytes.Buffer
+		if err := r.Table(&b, 0, false); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) || strings.Contains(b.String(), "queue target") {
+			t.Errorf("%s lacks %q, or has a queue target:\n%s", policy, want, b.String())
+		}
 	}
 }
 

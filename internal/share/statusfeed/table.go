@@ -40,11 +40,12 @@ func (r *Report) Table(w io.Writer, width int, colour bool) error {
 func (r *Report) summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "agent %s, process %d, cell %s, policy %s\n", r.Agent, r.PID, r.Cell, r.Policy)
+	queueOnly := share.QueueOnly(r.Policy, r.Own.StandaloneBps)
 	switch {
 	case !r.Bounded:
 		fmt.Fprintf(&b, "windows are not bounded: %s", cmp.Or(r.Reason, "not decided yet"))
-	case r.Own.StandaloneBps == 0:
-		fmt.Fprintf(&b, "windows are bounded: %s", share.QueueOnly)
+	case queueOnly != "":
+		fmt.Fprintf(&b, "windows are bounded: %s", queueOnly)
 	default:
 		fmt.Fprintf(&b, "windows are bounded: share %s of %s Mbit/s in all", mbps(r.ShareBps), mbps(r.TotalBps))
 	}
@@ -56,7 +57,7 @@ func (r *Report) summary() string {
 	if r.WireBps > 0 {
 		limits = append(limits, fmt.Sprintf("the wire carries %s Mbit/s", mbps(r.WireBps)))
 	}
-	if r.Correction > 0 {
+	if r.QueueTargetUs > 0 {
 		limits = append(limits, fmt.Sprintf("queue target %s ms, correction %.2f", ms(r.QueueTargetUs), r.Correction))
 	}
 	if len(limits) > 0 {
