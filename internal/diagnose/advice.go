@@ -97,12 +97,12 @@ func (p *phase) next(l Limit) string {
 		if p.flow.last.sendFixed == 1 {
 			how = "Let the program enlarge SO_SNDBUF, or leave the buffer to the kernel and raise tcp_wmem"
 		}
-		if p.flow.source == Captured {
-			return fmt.Sprintf("%s: %s in flight at %s allow %s.", how, bytes(flight), milliseconds(p.rttUs),
-				rate(flight*8/p.rtt()))
+		text := fmt.Sprintf("%s: %s in flight at %s allow %s.", how, bytes(flight), milliseconds(p.rttUs),
+			rate(flight*8/p.rtt()))
+		if p.flow.source != Captured {
+			text += fmt.Sprintf(" The congestion window would allow %s.", rate(p.windowBps()))
 		}
-		return fmt.Sprintf("%s: %s in flight at %s allow %s. The congestion window would allow %s.", how,
-			bytes(flight), milliseconds(p.rttUs), rate(flight*8/p.rtt()), rate(p.windowBps()))
+		return text
 	case CwndBound:
 		return fmt.Sprintf("Raise the bound of the window: %.0f packets at %s allow %s, twice as many %s, until "+
 			"the path or another window limits.", p.cwnd.greatest, milliseconds(p.rttUs), rate(p.windowBps()),

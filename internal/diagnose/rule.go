@@ -294,11 +294,12 @@ func (m *match) mayBeHeld(p *phase) {
 	if p.answers < leastAnswer || float64(p.held) < heldShare*float64(p.answers) {
 		return
 	}
-	m.or = append(m.or, Nagle)
+	other := Nagle
 	if wait := p.rtt() + float64(delayedAckNs)/1e9; float64(p.askedAcks)*wait > waitedShare*p.seconds() {
-		m.or[len(m.or)-1] = m.limit
+		other = m.limit
 		m.limit = Nagle
 	}
+	m.or = append(m.or, other)
 	m.certainty = min(m.certainty, Likely)
 	m.because("received_bytes", "%d of %d times a part of a segment came a delayed ACK (40 ms) or an RTO later than a "+
 		"round trip, as Nagle's algorithm and TCP_CORK hold it back", p.held, p.answers)

@@ -93,12 +93,15 @@ func unequal(f *flow, p *Phase, rivals []rival) *Finding {
 		if r.flow == f {
 			continue
 		}
-		if found := overtaken(f, p, r.flow, r.phases); found != nil {
+		if found := overtaken(f, p, r); found != nil {
 			return found
 		}
 	}
 	return nil
 }
+
+// overlapNs is the time that two phases have in common; below 0 it is the time between them.
+func (p *Phase) overlapNs(q *Phase) int64 { return min(p.EndNs, q.EndNs) - max(p.StartNs, q.StartNs) }
 
 // shared recognises a bottleneck of the network in which others take much; nil if they do not.
 func shared(f *flow, p *Phase, rivals []rival) *Finding {
@@ -114,7 +117,7 @@ func shared(f *flow, p *Phase, rivals []rival) *Finding {
 		var moved, length float64
 		for i := range r.phases {
 			q := &r.phases[i]
-			overlap := float64(min(p.EndNs, q.EndNs) - max(p.StartNs, q.StartNs))
+			overlap := float64(p.overlapNs(q))
 			if overlap > 0 && q.waits() && (sameEnds(f, r.flow) || sameWait(f, p, r.flow, q)) {
 				moved += q.RateBps * overlap
 				length += overlap
@@ -184,17 +187,16 @@ func (p *Phase) becomes(f *Finding) {
 
 // overtaken judges a phase of a flow beside those of another one; nil if that one does not get more
 // of the same bottleneck.
-func overtaken(f *flow, p *Phase, other *flow, phases []Phase) *Finding {
-	for i := range phases {
-		q := &phases[i]
-		overlap := min(p.EndNs, q.EndNs) - max(p.StartNs, q.StartNs)
-		if !q.waits() || float64(overlap) < together*float64(p.length()) {
+func overtaken(f *flow, p *Phase, other rival) *Finding {
+	for i := range other.phases {
+		q := &other.phases[i]
+		if !q.waits() || float64(p.overlapNs(q)) < together*float64(p.length()) {
 			continue
 		}
-		if found := byRTT(f, p, other, q); found != nil {
+		if found := byRTT(f, p, other.flow, q); found != nil {
 			return found
 		}
-		if found := byAirtime(f, p, other, q); found != nil {
+		if found := byAirtime(f, p, other.flow, q); found != nil {
 			return found
 		}
 	}

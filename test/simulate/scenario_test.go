@@ -59,12 +59,17 @@ func run(t testing.TB, s Scenario, agents bool, from, to time.Duration) Result {
 	return r
 }
 
+// both runs a scenario with and without agents.
+func both(t testing.TB, s Scenario, from, to time.Duration) (with, without Result) {
+	t.Helper()
+	return run(t, s, true, from, to), run(t, s, false, from, to)
+}
+
 // Limits are far from what was measured, since any change moves these numbers a little.
 func TestScenarios(t *testing.T) {
 	t.Run("unlike uploads", func(t *testing.T) {
 		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 65, 65)}
-		with := run(t, s, true, 5*time.Second, 20*time.Second)
-		without := run(t, s, false, 5*time.Second, 20*time.Second)
+		with, without := both(t, s, 5*time.Second, 20*time.Second)
 		if with.Jain < 0.95 || without.Jain > 0.9 || with.Total < 1.5*without.Total {
 			t.Error("sharing does not help")
 		}
@@ -98,8 +103,7 @@ func TestScenarios(t *testing.T) {
 		for i := range s.Stations {
 			s.Stations[i].Flows = []ScenarioFlow{{Download: true}}
 		}
-		with := run(t, s, true, 5*time.Second, 20*time.Second)
-		without := run(t, s, false, 5*time.Second, 20*time.Second)
+		with, without := both(t, s, 5*time.Second, 20*time.Second)
 		if with.Jain < 0.95 || with.Total < 1.3*without.Total {
 			t.Error("sharing does not help")
 		}
@@ -109,8 +113,7 @@ func TestScenarios(t *testing.T) {
 		for i := range s.Stations {
 			s.Stations[i].Unknown = true
 		}
-		with := run(t, s, true, 5*time.Second, 20*time.Second)
-		without := run(t, s, false, 5*time.Second, 20*time.Second)
+		with, without := both(t, s, 5*time.Second, 20*time.Second)
 		if with.Total < 0.95*without.Total {
 			t.Error("queues are too short")
 		}
@@ -118,8 +121,7 @@ func TestScenarios(t *testing.T) {
 		for i := range s.Stations {
 			s.Stations[i].Flows = []ScenarioFlow{{Download: true}}
 		}
-		with = run(t, s, true, 5*time.Second, 20*time.Second)
-		without = run(t, s, false, 5*time.Second, 20*time.Second)
+		with, without = both(t, s, 5*time.Second, 20*time.Second)
 		if with.Total < 0.95*without.Total || slices.Max(with.RTTs) > slices.Max(without.RTTs)*4/5 {
 			t.Error("a long queue of the access point is not shorter")
 		}
@@ -127,8 +129,7 @@ func TestScenarios(t *testing.T) {
 	t.Run("one rate that nobody knows", func(t *testing.T) {
 		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 433.3, 65, 65)}
 		s.Stations[3].Unknown = true
-		with := run(t, s, true, 5*time.Second, 20*time.Second)
-		without := run(t, s, false, 5*time.Second, 20*time.Second)
+		with, without := both(t, s, 5*time.Second, 20*time.Second)
 		if with.Total < 1.2*without.Total || with.Goodputs[3] < 0.95*without.Goodputs[3] {
 			t.Error("the others do not share the airtime that it leaves")
 		}
@@ -137,8 +138,7 @@ func TestScenarios(t *testing.T) {
 		s := Scenario{
 			Seed: 1, Delay: 10 * time.Millisecond, WireBps: 100e6, Stations: stations(t, 866.7, 433.3, 433.3),
 		}
-		with := run(t, s, true, 15*time.Second, 30*time.Second)
-		without := run(t, s, false, 15*time.Second, 30*time.Second)
+		with, without := both(t, s, 15*time.Second, 30*time.Second)
 		if with.RTTs[0] > without.RTTs[0]*2/3 || with.Total < 0.9*without.Total {
 			t.Error("queues at the wire are not held short")
 		}
@@ -146,8 +146,7 @@ func TestScenarios(t *testing.T) {
 	t.Run("a terminal without an agent", func(t *testing.T) {
 		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 433.3, 65, 65)}
 		s.Stations[3].NoAgent = true
-		with := run(t, s, true, 30*time.Second, 60*time.Second)
-		without := run(t, s, false, 30*time.Second, 60*time.Second)
+		with, without := both(t, s, 30*time.Second, 60*time.Second)
 		for i := range 3 {
 			if with.Goodputs[i] < 0.6*without.Goodputs[i] {
 				t.Errorf("station %d starves", i)

@@ -60,7 +60,11 @@ func lossy(t *testing.T) (*read.Reader, *checked) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close() })
-	return r, &checked{
+	return r, newChecked(t)
+}
+
+func newChecked(t *testing.T) *checked {
+	return &checked{
 		t: t, flows: map[tcp.FlowID]*tcp.Flow{}, last: map[tcp.FlowID]tcp.Sample{}, events: map[tcp.EventKind]int{},
 	}
 }
@@ -106,17 +110,36 @@ func fastPath(host string, each turn) *capture.Source {
 	return all
 }
 
-// limitsOf diagnoses a capture, and returns the limits at the ends that it shows best.
-func limitsOf(t *testing.T, source *capture.Source) (limits []diagnose.Limit) {
+// observe passes the segments of a capture on.
+func observe(t *testing.T, source conn.Source, s *Series) {
 	t.Helper()
-	engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
-	s := &Series{Sink: engine}
 	if _, err := conn.Run(t.Context(), source, conn.Options{Observer: s, Done: s.Done}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// diagnosed diagnoses a capture at both ends of its connections.
+func diagnosed(t *testing.T, source conn.Source) (*diagnose.Report, *Series) {
+	t.Helper()
+	engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
+	s := &Series{Sink: engine}
+	observe(t, source, s)
 	report := engine.Report()
+	return &report, s
+}
+
+// atBestEnd diagnoses a capture at the ends that it shows best.
+func atBestEnd(t *testing.T, source conn.Source) *diagnose.Report {
+	t.Helper()
+	report, s := diagnosed(t, source)
 	report.Without(func(c *diagnose.Connection) bool { return s.Other[c.ID] })
-	for _, c := range report.Connections {
+	return report
+}
+
+// limitsOf diagnoses a capture, and returns the limits at the ends that it shows best.
+func limitsOf(t *testing.T, source conn.Source) (limits []diagnose.Limit) {
+	t.Helper()
+	for _, c := range atBestEnd(t, source).Connections {
 		limits = append(limits, c.Limit)
 	}
 	return limits
@@ -209,12 +232,8 @@ func TestAWindowThatStaysClosed(t *testing.T) {
 				ack(100, 0, 0)
 			}
 		})
-		engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
-		s := &Series{Sink: engine}
-		if _, err := conn.Run(t.Context(), source, conn.Options{Observer: s, Done: s.Done}); err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range engine.Report().Connections {
+		report, _ := diagnosed(t, source)
+		for _, c := range report.Connections {
 			if c.Limit != diagnose.ReceivingApplication {
 				t.Errorf("with %s: %s at the end that %s: %+v", host, c.Limit, c.Direction, c.Evidence)
 			}
@@ -235,13 +254,9 @@ func TestBytesOfACaptureThatBeginsLate(t *testing.T) {
 		source.Add(now, data.IP())
 		source.Add(now+1e6, ack.IP())
 	}
-	sink := &checked{
-		t: t, flows: map[tcp.FlowID]*tcp.Flow{}, last: map[tcp.FlowID]tcp.Sample{}, events: map[tcp.EventKind]int{},
-	}
+	sink := newChecked(t)
 	s := &Series{Sink: sink}
-	if _, err := conn.Run(t.Context(), source, conn.Options{Observer: s, Done: s.Done}); err != nil {
-		t.Fatal(err)
-	}
+	observe(t, source, s)
 	for id, row := range sink.last {
 		if acked, received := row.Values[tcp.AckedBytes], row.Values[tcp.ReceivedBytes]; acked+received > 20_000 {
 			t.Errorf("flow %d: %d bytes acknowledged, %d received", id, acked, received)
@@ -333,9 +348,7 @@ func queued(timestamps bool) *capture.Source {
 func TestTimestampsShowAQueueBeforeTheCapture(t *testing.T) {
 	for timestamps, want := range map[bool]diagnose.Limit{true: diagnose.Capacity, false: diagnose.SenderHost} {
 		engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
-		sink := &checked{
-			t: t, flows: map[tcp.FlowID]*tcp.Flow{}, last: map[tcp.FlowID]tcp.Sample{}, events: map[tcp.EventKind]int{},
-		}
+		sink := newChecked(t)
 		s := &Series{Sink: tcp.Tee{sink, engine}}
 		done := func(c *conn.Connection) error {
 			told := c.ServerSideUs == 10_000
@@ -396,14 +409,7 @@ func TestTheEndOfAShortConnectionInACapture(t *testing.T) {
 		s.Payload = x.payload
 		source.Add(int64(1e18)+x.ms*1e6, s.IP())
 	}
-	engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
-	s := &Series{Sink: engine}
-	if _, err := conn.Run(t.Context(), source, conn.Options{Observer: s, Done: s.Done}); err != nil {
-		t.Fatal(err)
-	}
-	report := engine.Report()
-	report.Without(func(c *diagnose.Connection) bool { return s.Other[c.ID] })
-	groups := report.Groups()
+	groups := atBestEnd(t, source).Groups()
 	want := map[diagnose.Limit]float64{diagnose.Handshake: 0.25, diagnose.RoundTrips: 0.375, diagnose.Teardown: 0.375}
 	if len(groups) != 1 || len(groups[0].Shares) != len(want) {
 		t.Fatalf("%+v", groups)
@@ -420,9 +426,7 @@ func TestSegmentsBecomeSamples(t *testing.T) {
 	r, sink := lossy(t)
 	engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
 	s := &Series{Sink: tcp.Tee{sink, engine}}
-	if _, err := conn.Run(t.Context(), r, conn.Options{Observer: s, Done: s.Done}); err != nil {
-		t.Fatal(err)
-	}
+	observe(t, r, s)
 	if sink.samples != 700 || len(sink.flows) != 4 || sink.events[tcp.EventRetransmit] < 95 ||
 		sink.events[tcp.EventOpen] != 4 || len(s.Other) != 2 {
 		t.Errorf("%d samples, %d flows, %v, other ends %v", sink.samples, len(sink.flows), sink.events, s.Other)
@@ -446,14 +450,7 @@ func TestConnectionsThatDidNotOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
-	s := &Series{Sink: engine}
-	if _, err := conn.Run(t.Context(), r, conn.Options{Observer: s, Done: s.Done}); err != nil {
-		t.Fatal(err)
-	}
-	report := engine.Report()
-	report.Without(func(c *diagnose.Connection) bool { return s.Other[c.ID] })
-	groups := report.Groups()
+	groups := atBestEnd(t, r).Groups()
 	if len(groups) != 2 || groups[0].Connections != 3 || groups[0].Unopened != "refused by the peer" ||
 		groups[1].Connections != 2 || groups[1].Unopened != "no answer came" {
 		t.Errorf("%+v", groups)
@@ -464,9 +461,7 @@ func TestConnectionsThatDidNotOpen(t *testing.T) {
 func TestMostConnections(t *testing.T) {
 	r, sink := lossy(t)
 	s := &Series{Sink: sink, Most: 1}
-	if _, err := conn.Run(t.Context(), r, conn.Options{Observer: s, Done: s.Done}); err != nil {
-		t.Fatal(err)
-	}
+	observe(t, r, s)
 	if len(sink.flows) != 2 || s.LeftOut != 1 {
 		t.Errorf("%d flows, %d left out", len(sink.flows), s.LeftOut)
 	}
@@ -521,10 +516,8 @@ func upload(n int, acked func(ack *capture.TCP)) *capture.Source {
 // anything then. Bytes of which the report is missing did.
 func TestRepeatedPacketsAreNotReordered(t *testing.T) {
 	for reordering, below := range map[int]uint32{0: 1000, 5: 0} {
-		events := map[tcp.EventKind]int{}
-		s := &Series{Sink: &checked{
-			t: t, flows: map[tcp.FlowID]*tcp.Flow{}, last: map[tcp.FlowID]tcp.Sample{}, events: events,
-		}}
+		sink := newChecked(t)
+		s := &Series{Sink: sink}
 		acks := 0
 		source := upload(100, func(ack *capture.TCP) {
 			ack.Options = nil
@@ -535,12 +528,10 @@ func TestRepeatedPacketsAreNotReordered(t *testing.T) {
 				ack.Options = binary.BigEndian.AppendUint32(ack.Options, ack.Ack-below+1000)
 			}
 		})
-		if _, err := conn.Run(t.Context(), source, conn.Options{Observer: s, Done: s.Done}); err != nil {
-			t.Fatal(err)
-		}
-		if got := events[tcp.EventReordering]; got != reordering {
+		observe(t, source, s)
+		if got := sink.events[tcp.EventReordering]; got != reordering {
 			t.Errorf("with blocks %d bytes below the acknowledgement %d times reordered, want %d: %v", below, got,
-				reordering, events)
+				reordering, sink.events)
 		}
 	}
 }
@@ -574,14 +565,12 @@ func TestDataBehindTheFINOfItsReceiver(t *testing.T) {
 		up.Ack = down.Seq
 		source.Add(now+40e6, up.IP())
 	}
-	engine := diagnose.New(diagnose.Options{Source: diagnose.Captured})
-	s := &Series{Sink: engine}
-	if _, err := conn.Run(t.Context(), source, conn.Options{Observer: s, Done: s.Done}); err != nil {
-		t.Fatal(err)
+	report, _ := diagnosed(t, source)
+	at := slices.IndexFunc(report.Connections, func(c diagnose.Connection) bool { return c.Local == client })
+	if at < 0 {
+		t.Fatalf("nothing of the client: %+v", report.Connections)
 	}
-	for _, c := range engine.Report().Connections {
-		if c.Local == client && (c.Limit != diagnose.SenderOrNetwork || c.ReceivedBytes < 990_000) {
-			t.Errorf("%s, %d bytes received: %+v", c.Limit, c.ReceivedBytes, c.Evidence)
-		}
+	if c := report.Connections[at]; c.Limit != diagnose.SenderOrNetwork || c.ReceivedBytes < 990_000 {
+		t.Errorf("%s, %d bytes received: %+v", c.Limit, c.ReceivedBytes, c.Evidence)
 	}
 }

@@ -246,20 +246,37 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 		c.setEqualShare(in, v)
 		return c.windows.equalRange(c.windowStep(now), c.host.MeanRTT), ""
 	}
-	if c.standaloneRate() == 0 {
-		b, reason = c.boundQueue(now)
-		return b, reason
+	var all []Terminal // nil: this terminal's rate is unknown, so it has no share
+	if c.standaloneRate() > 0 {
+		all = c.terminals(now, in)
+		c.compareBenefit(now, in, all)
 	}
-	all := c.terminals(now, in)
-	c.compareBenefit(now, in, all)
 	if c.probe.active.Kind == message.ReleaseProbe {
 		return b, c.benefit.releaseReason(now)
 	}
+	if all == nil {
+		b = c.windows.ofQueue(now, c.radio.SingleFrames)
+	} else {
+		var err error
+		b, err = c.boundShare(now, in, all, v)
+		if err != nil {
+			return noBounds, err.Error()
+		}
+	}
+	c.probe.override(now, &b)
+	if !c.probe.holdsBack() {
+		c.raiseToFloor(now, len(in.Peers), &b)
+	}
+	return b, ""
+}
+
+// boundShare returns the bounds of this terminal's share.
+func (c *Core) boundShare(now time.Duration, in Inputs, all []Terminal, v *View) (bounds, error) {
 	if c.decision.Share == 0 || c.probe.settled(now) {
 		var err error
 		c.decision, err = c.shares.Step(now, 0, all)
 		if err != nil {
-			return b, err.Error()
+			return noBounds, err
 		}
 		c.proposeProbe(now, in)
 	}
@@ -273,25 +290,7 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 	if !math.IsInf(d.Capacity, 1) {
 		v.WireBps = d.Capacity
 	}
-	b = c.windows.ofShare(c.windowStep(now), d, c.standaloneRate())
-	probes := c.probe.windows(now)
-	probes.override(&b)
-	if !probes.holdsBack() {
-		c.raiseToFloor(now, len(in.Peers), &b)
-	}
-	return b, ""
-}
-
-// boundQueue returns the bounds of a terminal whose standalone rate nobody knows, or the reason why
-// there are none.
-func (c *Core) boundQueue(now time.Duration) (b bounds, reason string) {
-	if c.probe.active.Kind == message.ReleaseProbe {
-		return b, c.benefit.releaseReason(now)
-	}
-	b = c.windows.ofQueue(now, c.radio.SingleFrames)
-	probes := c.probe.windows(now)
-	probes.override(&b)
-	return b, ""
+	return c.windows.ofShare(c.windowStep(now), d, c.standaloneRate()), nil
 }
 
 // raiseToFloor raises bounds to the floor, which no report of others lowers.

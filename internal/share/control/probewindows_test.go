@@ -15,7 +15,7 @@ func TestWindowsOfAProbe(t *testing.T) {
 	f := &flow.Flow{MSS: 1448}
 	override := func(p *probeState, packets, bytes uint32) (SendBound, uint32) {
 		b := bounds{send: []SendBound{{Packets: packets}}, receive: []receiveBound{{f, bytes}}}
-		p.windows(now).override(&b)
+		p.override(now, &b)
 		return b.send[0], b.receive[0].bytes
 	}
 	for _, c := range []struct {

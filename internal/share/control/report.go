@@ -19,7 +19,7 @@ func (c *Core) report() message.Report {
 	}
 	base, mean := c.flows.RTTs()
 	r := message.Report{
-		State: state, MaxKbps: kbps(c.standaloneRate()), MaxSource: message.Unknown,
+		State: state, MaxKbps: kbps(c.standaloneRate()),
 		PHYKbps: kbps(c.radio.PHYBps), DeliveryKbps: kbps(c.flows.Rate()), UploadKbps: kbps(c.flows.Send.Rate),
 		DownloadKbps: kbps(c.flows.Receive.Rate), BoundKbps: kbps(bound),
 		Weight:   uint16(math.Round(1000 * c.config.Weight)),

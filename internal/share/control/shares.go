@@ -142,18 +142,13 @@ const (
 	suspectQueues = 3
 )
 
-// ResetCorrection forgets the correction, because the standalone rate or the path changed. A small
-// window keeps a correction below 1.
-func (c *ShareController) ResetCorrection() {
+// LongerPath resets the correction and forgets the wire: the longer path looked like its queue. A
+// small window keeps a correction below 1. Peers that found the same at the same time say so only
+// in their next reports.
+func (c *ShareController) LongerPath() {
 	if !c.small || c.correction > 1 {
 		c.correction = 1
 	}
-}
-
-// LongerPath resets the correction and forgets the wire: the longer path looked like its queue.
-// Peers that found the same at the same time say so only in their next reports.
-func (c *ShareController) LongerPath() {
-	c.ResetCorrection()
 	c.wire.forget()
 	c.suspectFor = 0
 }

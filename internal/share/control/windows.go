@@ -6,7 +6,6 @@ import (
 
 	"airtide/internal/share/flow"
 	"airtide/internal/share/message"
-	"airtide/internal/share/probe"
 )
 
 // windowController divides a terminal's share into windows of its flows.
@@ -211,26 +210,13 @@ const (
 	resumeTime = 200 * time.Millisecond
 )
 
-// probeWindows decides the windows of a probe.
-type probeWindows struct {
-	active  probe.Active
-	resumes bool // a probe has just ended
-}
-
-// windows returns the state of probes for the windows.
-func (p *probeState) windows(now time.Duration) probeWindows {
-	return probeWindows{active: p.active, resumes: p.ended > 0 && now-p.ended < resumeTime}
-}
-
-// holdsBack reports whether the terminal holds back for the probe of somebody.
-func (p probeWindows) holdsBack() bool {
-	return p.active.Kind == message.RTTProbe
-}
+// holdsBack reports whether the terminal holds back for a probe.
+func (p *probeState) holdsBack() bool { return p.active.Kind == message.RTTProbe }
 
 // override replaces bounds by those of a probe, or of the time just after one.
-func (p probeWindows) override(b *bounds) {
+func (p *probeState) override(now time.Duration, b *bounds) {
 	switch {
-	case p.active.Kind == message.RTTProbe:
+	case p.holdsBack():
 		for i := range b.send {
 			b.send[i].Packets = min(b.send[i].Packets, rttProbePackets)
 		}
@@ -238,14 +224,9 @@ func (p probeWindows) override(b *bounds) {
 			r := &b.receive[i]
 			r.bytes = min(r.bytes, uint32(rttProbePackets*r.flow.MSS))
 		}
-	case p.resumes:
-		b.restoreAtOnce()
-	}
-}
-
-// restoreAtOnce sets lower bounds that raise windows to their upper bounds at once.
-func (b *bounds) restoreAtOnce() {
-	for i := range b.send {
-		b.send[i].Least = b.send[i].Packets
+	case p.ended > 0 && now-p.ended < resumeTime:
+		for i := range b.send { // lower bounds raise windows to their upper bounds at once
+			b.send[i].Least = b.send[i].Packets
+		}
 	}
 }
