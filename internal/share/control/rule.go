@@ -11,7 +11,6 @@ type Rule string
 
 // The rules, by the numbers of docs/design/sharing.md.
 const (
-	WireDelay         Rule = "wire-delay"         // R2: no wire is accepted just after standalone rates changed
 	UnlikeQueue       Rule = "unlike-queue"       // R5: a longer queue target if shares are unlike
 	WholeAMPDUs       Rule = "whole-ampdus"       // R5: windows of like terminals are whole A-MPDUs
 	SmallStart        Rule = "small-start"        // R6: the correction of small windows starts low
@@ -24,7 +23,7 @@ const (
 
 // Rules lists all rules that can be switched off.
 var Rules = []Rule{
-	WireDelay, UnlikeQueue, WholeAMPDUs, SmallStart, ForeignReports, IdleGreedy, ForeignAirtime,
+	UnlikeQueue, WholeAMPDUs, SmallStart, ForeignReports, IdleGreedy, ForeignAirtime,
 	WindowCorrection, ReleaseComparison,
 }
 

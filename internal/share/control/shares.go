@@ -179,7 +179,6 @@ func NewShareController(o Options) *ShareController {
 		c.options.MaxQueue = max(DefaultMaxQueue, c.options.MinQueue)
 	}
 	c.queue = c.options.MinQueue
-	c.wire.noDelay = o.off(WireDelay)
 	return c
 }
 

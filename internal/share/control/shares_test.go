@@ -259,35 +259,6 @@ func greedyAt(maxima, rates []float64, base, rtt time.Duration) []Terminal {
 	return all
 }
 
-// TestARadioThatIsToldToHaveBecomeSlowerIsNoWire: its queue stands for a while yet, and all have
-// less than their shares.
-func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {
-	k := NewShareController(Options{})
-	rtt := 15 * time.Millisecond
-	maxima := []float64{500e6, 500e6, 500e6, 50e6}
-	rates := []float64{110e6, 110e6, 110e6, 11e6}
-	for now := time.Duration(0); now < 10*time.Second; now += 100 * time.Millisecond {
-		switch now {
-		case 5 * time.Second:
-			rates = []float64{40e6, 40e6, 30e6, 11e6}
-			rtt = 80 * time.Millisecond
-		case 5300 * time.Millisecond:
-			maxima[2] = 50e6
-			rates = []float64{40e6, 40e6, 8e6, 6e6}
-		case 6500 * time.Millisecond:
-			rates = []float64{110e6, 110e6, 11e6, 11e6}
-			rtt = 15 * time.Millisecond
-		}
-		d, err := k.Step(now, 0, greedyAt(maxima, rates, 2*time.Millisecond, rtt))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !math.IsInf(d.Capacity, 1) {
-			t.Fatalf("%s after it became slower a wire of %.0f Mbit/s is found", now-5*time.Second, d.Capacity/1e6)
-		}
-	}
-}
-
 // TestAPeakOfReportsIsForgotten: while shares change, older reported rates and newer own ones add
 // up to a total that the wire never carried.
 func TestAPeakOfReportsIsForgotten(t *testing.T) {

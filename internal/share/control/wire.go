@@ -121,10 +121,8 @@ const (
 	// their sum jumps within a period.
 	totalSmoothing = 500 * time.Millisecond
 	// standaloneChange is the relative change of the sum of standalone rates after which the wire
-	// is tested again. For radioDrain after a radio became slower its queues say nothing about the
-	// wire: they hold up to a second at the old rate.
+	// is tested again.
 	standaloneChange = 0.1
-	radioDrain       = 2 * time.Second
 )
 
 // wire estimates the capacity of the wire behind the access point.
@@ -141,14 +139,6 @@ type wire struct {
 	since     time.Duration // start of the suspicion
 	last      time.Duration
 	total     float64 // smoothed
-
-	// Sum of standalone rates and number of terminals in the last step, and when the sum last
-	// changed for the same number.
-	standaloneBefore    float64
-	activeBefore        int
-	standaloneChangedAt time.Duration
-
-	noDelay bool // the rule is switched off
 }
 
 // queued reports whether queues stand: that of this terminal too, because peers may report any.
@@ -168,12 +158,6 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 	gain := min(float64(now-w.last)/float64(totalSmoothing), 1)
 	w.total += gain * (s.total - w.total)
 	w.last = now
-	if s.active == w.activeBefore && standaloneChanged(s.standaloneSum, w.standaloneBefore) {
-		w.standaloneChangedAt = now
-		w.suspected = false
-	}
-	w.standaloneBefore = s.standaloneSum
-	w.activeBefore = s.active
 	if foreign {
 		w.forget()
 	} else if !s.queued(queueThreshold) || !s.free() {
@@ -182,13 +166,12 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 		w.suspected = true
 		w.since = now
 	}
-	changed := LongerPath(w.base, s.base) || standaloneChanged(s.standaloneSum, w.standaloneSum)
+	changed := LongerPath(w.base, s.base) || math.Abs(s.standaloneSum/w.standaloneSum-1) > standaloneChange
 	if w.capacity > 0 && s.active == w.active && changed {
 		// The delay was that of a longer path, or the airtime was that of a slower radio.
 		w.forget()
 	}
-	drained := w.noDelay || w.standaloneChangedAt == 0 || now-w.standaloneChangedAt >= radioDrain
-	limits := w.suspected && now-w.since >= wireConfirm && drained
+	limits := w.suspected && now-w.since >= wireConfirm
 	switch {
 	case limits && (w.capacity == 0 || w.total < 0.95*w.capacity):
 		w.accept(now)
@@ -205,11 +188,6 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 		return allocate.Unlimited
 	}
 	return w.capacity
-}
-
-// standaloneChanged reports whether the sum of standalone rates changed.
-func standaloneChanged(now, before float64) bool {
-	return math.Abs(now/before-1) > standaloneChange
 }
 
 // LongerPath reports whether a smallest RTT is so far above another that the path must have
