@@ -8,11 +8,11 @@ import (
 // Traffic without an agent takes the airtime that short windows leave. It leaves no queue at the
 // access point if it is sent by terminals, and its rates are in no report. How busy the channel is
 // shows it: the participants' rates need a part of the airtime, and the rest of the busy part is
-// foreign.
+// foreign. On a channel that is free, the rest is the cost of short A-MPDUs, as behind a wire.
 const (
 	// busyChannel is the busy part of the time from which on the channel is not free. A channel on
 	// which contenders always wait is busy for 0.75 to 0.98 of the time, by the length of frames.
-	busyChannel = 0.85
+	busyChannel = 0.8
 	// foreignAirtime is the foreign part of the airtime that needs no longer queue. In random cells
 	// in which all have agents its medians are below 0.05, and beside terminals without one most
 	// are between 0.1 and 0.8.
@@ -45,7 +45,9 @@ func (f *foreignAir) update(elapsed time.Duration, busy float64, queue bool, s *
 			gain = 1
 		}
 		f.part += gain * (busy - s.airtime/s.efficiency() - f.part)
-		excess = min(max((f.part-foreignAirtime)/stretchRange, -1), 1)
+		if busy >= busyChannel {
+			excess = min(max((f.part-foreignAirtime)/stretchRange, -1), 1)
+		}
 	case queue:
 		excess = 1
 	}

@@ -29,6 +29,7 @@ func TestForeignAirtimeStretchesTheQueueTarget(t *testing.T) {
 		{"a channel that is not known to be busy", 0, 0.4, false, 1, 1},
 		{"a foreign queue on such a channel", 0, 0.4, true, maxStretch, maxStretch},
 		{"a channel that is free", 0.3, 0.3, true, 1, 1},
+		{"short A-MPDUs on a channel that is free", 0.72, 0.45, false, 1, 1},
 	} {
 		run(c.busy, c.airtime, c.queue, 20*time.Second)
 		if got := f.factor(); got < c.least*0.999 || got > c.most*1.001 || f.stretches() != (c.most > 1) {
