@@ -135,11 +135,13 @@ type ShareController struct {
 // LongestStep is the greatest time between two steps that counts.
 const LongestStep = 500 * time.Millisecond
 
-// A path is suspected after suspectTime with a delay above suspectQueues queue targets. Shorter
-// delays are bursts of contention; an RTT probe after each of them would cost throughput.
 const (
-	suspectTime   = 400 * time.Millisecond
-	suspectQueues = 3
+	// longDelay is the delay in queue targets from which on it is no burst of contention. Then the
+	// path may be longer, and a longer window of this terminal carries no more.
+	longDelay = 3
+	// A path is suspected after suspectTime with a long delay. An RTT probe after each shorter one
+	// would cost throughput.
+	suspectTime = 400 * time.Millisecond
 )
 
 // LongerPath resets the correction and forgets the wire: the longer path looked like its queue. A
@@ -213,7 +215,7 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 		return Decision{}, fmt.Errorf("sharing the cell: %w", err)
 	}
 	c.demandCaps.record(all, own, r.Shares)
-	short := state.delay <= suspectQueues*state.contentionFloor(c.queue)
+	short := state.delay <= longDelay*state.contentionFloor(c.queue)
 	if state.active == 0 || c.air.stretches() && c.air.known || !c.wire.suspected && short {
 		c.suspectFor = 0
 	} else {
@@ -381,7 +383,10 @@ func (c *ShareController) correct(now time.Duration, all []Terminal, shares []fl
 	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 {
 		lag = delivered / shared * shares[own] / t.Rate
 	}
-	if full {
+	stretch := c.air.factor()
+	// The medium gives a terminal whose packets wait for long no more if still more of them wait.
+	waits := c.correction >= 1 && float64(all[own].delay()) > longDelay*stretch*float64(c.queue)
+	if full && (lag < 1 || !waits) {
 		c.correction *= min(max(math.Pow(lag, since/correctionTime), 0.9), 1.1)
 	}
 	c.pullToOne(since, s, lag > 1)
@@ -390,7 +395,6 @@ func (c *ShareController) correct(now time.Duration, all []Terminal, shares []fl
 		least = minCorrection
 	}
 	// A longer queue target leaves the limits of windows as they are.
-	stretch := c.air.factor()
 	c.correction = min(max(c.correction, least/stretch), max(maxCorrection/stretch, 1))
 }
 

@@ -259,6 +259,32 @@ func greedyAt(maxima, rates []float64, base, rtt time.Duration) []Terminal {
 	return all
 }
 
+// A terminal that is behind its share gets a longer window, until its own packets wait for three
+// queue targets: a longer queue than that gives it no more of the medium.
+func TestTheCorrectionDoesNotWindUp(t *testing.T) {
+	const base = 2 * time.Millisecond
+	decide := func(delay time.Duration) (d Decision) {
+		k := NewShareController(Options{})
+		for now := time.Duration(0); now < 20*time.Second; now += 100 * time.Millisecond {
+			all := greedyAt([]float64{50e6, 50e6}, []float64{12e6, 24e6}, base, base+80*time.Millisecond)
+			all[0].RTT = base + delay
+			var err error
+			d, err = k.Step(now, 0, all)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return d
+	}
+	short := decide(80 * time.Millisecond)
+	if short.Correction < 2 {
+		t.Errorf("behind its share, with a short queue: %.2f", short.Correction)
+	}
+	if d := decide(longDelay*short.QueueTarget + time.Millisecond); d.Correction > 1 {
+		t.Errorf("behind its share, with a queue of three targets: %.2f", d.Correction)
+	}
+}
+
 // TestAPeakOfReportsIsForgotten: while shares change, older reported rates and newer own ones add
 // up to a total that the wire never carried.
 func TestAPeakOfReportsIsForgotten(t *testing.T) {
