@@ -29,6 +29,7 @@ type Core struct {
 	decision Decision // the last one
 	windows  windowController
 	floor    floor
+	carried  delivered
 
 	bounded bool          // the last step bounded windows
 	share   float64       // share of the last step in bit/s; 0: none
@@ -123,6 +124,7 @@ func (c *Core) reset() {
 	c.members = nil
 	c.benefit = benefit{}
 	c.floor = floor{}
+	c.carried = delivered{}
 	c.baseRTT = rttProbe{}
 	c.windows.reset()
 }
@@ -130,6 +132,7 @@ func (c *Core) reset() {
 func (c *Core) updateFlows(now time.Duration, in Inputs) {
 	c.flows.Update(now, in.Flows, &in.Host)
 	c.baseRTT.prune(&c.flows)
+	c.carried.update(min(c.flows.Elapsed(), LongestStep), c.flows.Rate(), c.radio.StandaloneBps)
 	c.host = in.Host
 	c.counts.Retransmissions += uint32(in.Host.Retransmits)
 	for code := range c.counts.Errors {
@@ -424,7 +427,7 @@ func leadTime(in Inputs) time.Duration {
 
 // standaloneRate returns the terminal's standalone rate in bit/s by the best source; 0: not known.
 func (c *Core) standaloneRate() float64 {
-	return cmp.Or(c.config.StandaloneBps, c.radio.StandaloneBps)
+	return cmp.Or(c.config.StandaloneBps, c.radio.StandaloneBps*c.carried.factor())
 }
 
 // view copies measurements to the status before the step decides.

@@ -53,7 +53,7 @@ const (
 	blockAck    = 32e-6 // 32 bytes at 24 Mbit/s
 	ack         = 28e-6 // 14 bytes at 24 Mbit/s
 	mostAirtime = 4e-3  // seconds of an A-MPDU at most, as in mac80211 and drivers
-	mostFrames  = 64    // frames of an A-MPDU at most; HE allows more, but only at rates that 4 ms do not hold
+	mostFrames  = 64    // frames of an A-MPDU at most; with HE up to 256, which not all radios use
 	mostHTBytes = 65535 // bytes of an A-MPDU of 802.11n at most (10.12.2)
 
 	packet     = 1500
