@@ -79,7 +79,7 @@ generate: ## write all generated files anew (needs clang)
 ##@ Test: root; installs missing Debian packages
 
 .PHONY: test
-test: setup lint ## every test: check, then real traffic and BPF, guests, other tools
+test: setup ## lint and every test: real traffic and BPF, guests, other tools
 	scripts/test
 
 .PHONY: fuzz
