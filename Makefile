@@ -57,7 +57,7 @@ clean: ## remove everything that make wrote, except results of experiments
 ##@ Change: no root, no network
 
 .PHONY: check
-check: ## build, lint and the tests that need no root (4 minutes with empty caches, then 20 s)
+check: ## build, lint and the tests that need no root (4 minutes with empty caches, then 2)
 	scripts/check
 
 .PHONY: size

@@ -302,7 +302,7 @@ const (
 	// pullTime is that of the pull towards 1. It is slower, so that the pull does not undo what a
 	// terminal needs.
 	pullTime      = 3.0
-	maxCorrection = 8.0 // reached on a path with an RTT that grew far more than the queue target
+	maxCorrection = 8.0 // limit that stops the feedback from running away
 	// minCorrection is the least correction while this terminal's own packets wait longer than the
 	// queue target. If they do not, only reports say that its windows are too long, and they shrink
 	// to minCorrectionUnqueued at most. This costs a little index beside terminals without an
