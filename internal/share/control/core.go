@@ -162,6 +162,7 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 	}
 	c.shares.SetForeign(c.baseRTT.foreign() || foreignSender(in.Peers))
 	c.shares.SetBusy(c.radio.Busy)
+	c.shares.SetLost(c.flows.Lost())
 	c.benefit.trackForeign(now, &c.baseRTT)
 	base, mean := c.flows.RTTs()
 	c.probe.baseRTT = base

@@ -17,6 +17,7 @@ const (
 	ForeignReports    Rule = "foreign-reports"    // R9: foreign queues that peers report count
 	IdleGreedy        Rule = "idle-greedy"        // R10: idle peers count as greedy while this terminal starts
 	ForeignAirtime    Rule = "foreign-airtime"    // R12: how busy the channel is tells of foreign traffic
+	Losses            Rule = "losses"             // R13: losses shorten the queue target
 	WindowCorrection  Rule = "correction"         // windows follow measured rates
 	ReleaseComparison Rule = "release-comparison" // windows are released if bounds do not help
 )
@@ -24,7 +25,7 @@ const (
 // Rules lists all rules that can be switched off.
 var Rules = []Rule{
 	UnlikeQueue, WholeAMPDUs, SmallStart, ForeignReports, IdleGreedy, ForeignAirtime,
-	WindowCorrection, ReleaseComparison,
+	Losses, WindowCorrection, ReleaseComparison,
 }
 
 // ParseRules reads names of rules, separated by commas. An empty text means no rule.

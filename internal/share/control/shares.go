@@ -130,6 +130,8 @@ type ShareController struct {
 	foreign     bool          // foreign queues stand
 	busy        float64       // busy part of the time; 0: it is not known
 	air         foreignAir
+	lost        bool // this terminal's packets were lost in the last step
+	losses      losses
 }
 
 // LongestStep is the greatest time between two steps that counts.
@@ -163,6 +165,9 @@ func (c *ShareController) NewSender() { c.wire.forget() }
 // the wire limits.
 func (c *ShareController) SetForeign(stand bool) { c.foreign = stand }
 
+// SetLost records whether packets of this terminal were lost since the last step.
+func (c *ShareController) SetLost(lost bool) { c.lost = lost }
+
 // SetBusy sets the part of the time in which the channel is busy; 0: it is not known.
 func (c *ShareController) SetBusy(part float64) { c.busy = part }
 
@@ -187,19 +192,21 @@ func NewShareController(o Options) *ShareController {
 // Step computes the next decision. now is a monotonic time, and all[own] is this terminal. Call it
 // every 50 to 500 ms.
 func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Decision, error) {
+	elapsed := min(now-c.last, LongestStep)
 	c.problem = c.problem[:0]
 	for i := range all {
 		t := &all[i]
 		p := allocate.Terminal{Max: t.Max, Weight: t.Weight, Demand: t.Demand}
 		if i != own {
-			p.Demand = c.demandCaps.demand(t, min(now-c.last, LongestStep))
+			p.Demand = c.demandCaps.demand(t, elapsed)
 		}
 		c.problem = append(c.problem, p)
 	}
 	limitWeights(c.problem)
 	state := cellStateOf(own, all)
 	state.busy = c.busy
-	c.air.update(min(now-c.last, LongestStep), c.busy, c.foreign, &state)
+	c.air.update(elapsed, c.busy, c.foreign, &state)
+	c.losses.update(elapsed, c.lost && !c.air.stretches() && !c.options.off(Losses))
 	foreign := c.foreign || c.air.stretches()
 	limits := allocate.Limits{
 		Airtime: state.efficiency(), Wire: c.wire.update(now, state, state.contentionFloor(c.queue)/2, foreign),
@@ -222,7 +229,7 @@ func (c *ShareController) Step(now time.Duration, own int, all []Terminal) (Deci
 		c.suspectFor += min(now-c.last, suspectTime/2)
 	}
 	c.queue = c.queueTarget(r.Shares, state)
-	c.correct(now, all, r.Shares, own, state)
+	c.correct(now, elapsed, all, r.Shares, own, state)
 	c.last = now
 	return Decision{
 		Share: r.Shares[own], Total: r.Total, Capacity: limits.Wire, Airtime: state.airtime, Binds: r.Binds,
@@ -251,6 +258,7 @@ func WholeAggregates(packets float64) float64 {
 }
 
 // queueTarget returns the time in which the greatest share sends queuedPackets, or SinglePackets.
+// Losses shorten it.
 func (c *ShareController) queueTarget(shares []float64, s cellState) time.Duration {
 	greatest := 0.0
 	airtime := 0.0
@@ -278,7 +286,8 @@ func (c *ShareController) queueTarget(shares []float64, s cellState) time.Durati
 	if s.single {
 		queue = max(queue, s.base/minQueueDivisor)
 	}
-	return min(max(queue, c.options.MinQueue), c.options.MaxQueue)
+	queue = time.Duration(c.losses.factor() * float64(min(queue, c.options.MaxQueue)))
+	return max(queue, c.options.MinQueue)
 }
 
 // meanShare returns the mean share of the terminals that use at least so much airtime.
@@ -355,7 +364,9 @@ const busyAirtime = 0.85
 // correct moves the correction until this terminal gets the same part of its share as all together.
 // Nothing can be learned from a terminal whose demand is met, or from a cell with short queues and
 // free airtime.
-func (c *ShareController) correct(now time.Duration, all []Terminal, shares []float64, own int, s cellState) {
+func (c *ShareController) correct(
+	now, elapsed time.Duration, all []Terminal, shares []float64, own int, s cellState,
+) {
 	var delivered, shared float64
 	for i, t := range all {
 		if shares[i] < t.Demand && t.Rate > 0 {
@@ -377,7 +388,7 @@ func (c *ShareController) correct(now time.Duration, all []Terminal, shares []fl
 	if now-c.changed < rateDelay || c.options.off(WindowCorrection) {
 		return
 	}
-	since := min(now-c.last, LongestStep).Seconds()
+	since := elapsed.Seconds()
 	full := c.air.stretches() || s.delay >= c.queue/2 || s.airtime >= busyAirtime*s.efficiency()
 	lag := 1.0
 	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 {

@@ -295,3 +295,35 @@ func TestReceiveWindowsAreShownOnlyIfInForce(t *testing.T) {
 		}
 	}
 }
+
+// TestReceivedPacketsWaitForHalfAsLong: the window of a download leaves receivedQueue of the queue
+// target, and that of an upload all of it.
+func TestReceivedPacketsWaitForHalfAsLong(t *testing.T) {
+	const now, base, queue = time.Minute, 20 * time.Millisecond, 40 * time.Millisecond
+	const share = 40e6
+	for _, receive := range []bool{false, true} {
+		c := New(Config{StandaloneBps: 50e6, Weight: 1})
+		f := &flow.Flow{ID: 1, MSS: 1448}
+		*f.Direction(receive) = flow.Direction{BaseRTT: base, Rate: share, ActiveUntil: 2 * now, GreedyUntil: 2 * now}
+		c.flows.Add(f)
+		total := flow.Total{Rate: share, Greedy: true, BaseRTT: base, Flows: 1}
+		if receive {
+			c.flows.Receive = total
+		} else {
+			c.flows.Send = total
+		}
+		d := Decision{Share: share, Correction: 1, QueueTarget: queue}
+		b := c.windows.ofShare(windowStep{now: now, share: share}, d, 50e6)
+		got := 0.0
+		wait := queue
+		if receive {
+			got = float64(b.receive[0].bytes)
+			wait = queue / 2
+		} else {
+			got = float64(b.send[0].Packets) * 1448
+		}
+		if want := share / 8 * (base + wait).Seconds(); math.Abs(got-want) > 1448 {
+			t.Errorf("received %v: a window of %.0f bytes, want %.0f", receive, got, want)
+		}
+	}
+}

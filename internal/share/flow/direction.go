@@ -80,7 +80,7 @@ func (f *Flow) updateSend(now time.Duration, gain float64, s *Sample) {
 	if s.Greedy {
 		f.Send.GreedyUntil = max(f.Send.GreedyUntil, now+greedyTime)
 	}
-	if s.SendLost > 0 && s.SendRate > 0 {
+	if s.losesSent() {
 		f.Send.GreedyUntil = now + lossTime
 	}
 	f.Send.updateRTT(s.MeanRTT, s.LeastRTT, s.MinRTT)
@@ -95,7 +95,7 @@ func (f *Flow) updateReceive(now time.Duration, gain float64, s *Sample) {
 		// A new or unbounded flow may have more to receive.
 		f.Receive.GreedyUntil = max(f.Receive.GreedyUntil, now+greedyTime)
 	}
-	if s.ReceiveLost > 0 && s.ReceiveRate > 0 {
+	if s.losesReceived() {
 		f.Receive.GreedyUntil = now + lossTime
 	}
 	f.Receive.updateRTT(cmp.Or(w.MeanRTT, s.ReceiverRTT), w.LeastRTT, s.MinRTT)

@@ -25,6 +25,12 @@ type Sample struct {
 	ReceiveWindow WindowSample   `json:"receive_window,omitzero"`
 }
 
+// losesSent reports whether the flow sends and loses packets.
+func (s *Sample) losesSent() bool { return s.SendLost > 0 && s.SendRate > 0 }
+
+// losesReceived reports whether the flow receives and packets are missing.
+func (s *Sample) losesReceived() bool { return s.ReceiveLost > 0 && s.ReceiveRate > 0 }
+
 // WindowSample is the measurement of a receive window since the last step. The zero value means
 // that there is none.
 type WindowSample struct {

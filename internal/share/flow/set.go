@@ -17,6 +17,7 @@ type Set struct {
 	byID          map[tcp.FlowID]*Flow
 	last          time.Duration
 	elapsed       time.Duration
+	lost          bool // the last samples have losses
 }
 
 // Update adds the samples of all open flows and of the host. It drops flows without a sample.
@@ -27,8 +28,10 @@ func (s *Set) Update(now time.Duration, samples []Sample, host *HostSample) {
 	if s.byID == nil {
 		s.byID = map[tcp.FlowID]*Flow{}
 	}
+	s.lost = false
 	for i := range samples {
 		o := &samples[i]
+		s.lost = s.lost || o.losesSent() || o.losesReceived()
 		f := s.byID[o.ID]
 		if f == nil {
 			f = &Flow{ID: o.ID, Local: o.Local, Remote: o.Remote, MSS: defaultMSS}
@@ -74,6 +77,9 @@ func (s *Set) Elapsed() time.Duration { return s.elapsed }
 
 // Rate returns the smoothed rate of both directions together, in bit/s.
 func (s *Set) Rate() float64 { return s.Send.Rate + s.Receive.Rate }
+
+// Lost reports whether a flow lost packets since the update before.
+func (s *Set) Lost() bool { return s.lost }
 
 // Greedy reports whether any flow is greedy.
 func (s *Set) Greedy() bool { return s.Send.Greedy || s.Receive.Greedy }
