@@ -14,9 +14,9 @@ func TestWindowsOfAProbe(t *testing.T) {
 	const now = time.Minute
 	f := &flow.Flow{MSS: 1448}
 	override := func(p *probeState, packets, bytes uint32) (SendBound, uint32) {
-		b := bounds{send: []SendBound{{Packets: packets}}, receive: []receiveBound{{f, bytes}}}
+		b := bounds{send: []sendBound{{SendBound{Packets: packets}, f}}, receive: []receiveBound{{f, bytes}}}
 		p.override(now, &b)
-		return b.send[0], b.receive[0].bytes
+		return b.send[0].SendBound, b.receive[0].bytes
 	}
 	for _, c := range []struct {
 		what   string
@@ -41,9 +41,16 @@ func TestWindowsOfAProbe(t *testing.T) {
 			t.Errorf("%s: %+v, %d bytes", c.what, send, bytes)
 		}
 	}
-	// A window that is smaller already does not grow in an RTT probe.
-	send, bytes := override(&probeState{active: probe.Active{Kind: message.RTTProbe}}, LeastWindow, LeastWindow*1448)
-	if send.Packets != LeastWindow || bytes != LeastWindow*1448 {
-		t.Errorf("small windows in an RTT probe: %+v, %d bytes", send, bytes)
+	// A window that is smaller already does not grow in an RTT probe. One of a single packet does
+	// at once, since it waits for delayed ACKs.
+	for _, c := range []struct {
+		packets uint32
+		want    SendBound
+	}{{LeastWindow, SendBound{Packets: LeastWindow}}, {1, SendBound{Packets: LeastWindow, Least: LeastWindow}}} {
+		state := &probeState{active: probe.Active{Kind: message.RTTProbe}}
+		send, bytes := override(state, c.packets, c.packets*1448)
+		if send != c.want || bytes != LeastWindow*1448 {
+			t.Errorf("a window of %d packets in an RTT probe: %+v, %d bytes", c.packets, send, bytes)
+		}
 	}
 }

@@ -165,8 +165,13 @@ func relative(demands []float64, rate float64) []float64 {
 
 // bounds holds congestion windows of sending flows and receive windows of receiving flows.
 type bounds struct {
-	send    []SendBound
+	send    []sendBound
 	receive []receiveBound
+}
+
+type sendBound struct {
+	SendBound
+	flow *flow.Flow
 }
 
 type receiveBound struct {
@@ -177,10 +182,8 @@ type receiveBound struct {
 var noBounds bounds
 
 func (b *bounds) addSend(w window) {
-	b.send = append(b.send, SendBound{
-		Local: w.flow.Local, Remote: w.flow.Remote,
-		Packets: uint32(min(max(w.bytes/float64(w.flow.MSS), w.least), math.MaxInt32)),
-	})
+	packets := uint32(min(max(w.bytes/float64(w.flow.MSS), w.least), math.MaxInt32))
+	b.send = append(b.send, sendBound{SendBound{w.flow.Local, w.flow.Remote, packets, 0}, w.flow})
 }
 
 func (b *bounds) addReceive(w window) {
@@ -188,9 +191,15 @@ func (b *bounds) addReceive(w window) {
 	b.receive = append(b.receive, receiveBound{w.flow, uint32(bytes)})
 }
 
-// list copies bounds to the outputs, and notes which receive windows are in force.
+// list copies bounds to the outputs, and notes those that are in force.
 func (c *Core) list(b bounds, out *Outputs) {
-	out.Send = b.send
+	for _, f := range c.flows.All() {
+		f.SendBound = 0
+	}
+	for _, s := range b.send {
+		s.flow.SendBound = s.Packets
+		out.Send = append(out.Send, s.SendBound)
+	}
 	if !c.config.BoundReceive {
 		return // no receive window is in force
 	}
@@ -209,8 +218,9 @@ func (c *Core) list(b bounds, out *Outputs) {
 }
 
 const (
-	// rttProbePackets is the window in an RTT probe. With four packets a loss is still repaired
-	// without a timeout.
+	// rttProbePackets is the greatest window in an RTT probe. With four packets a loss is still
+	// repaired without a timeout. The smallest is LeastWindow: the RTT of a single packet is that
+	// of a delayed ACK.
 	rttProbePackets = 4
 	// resumeTime is how long after a probe lower bounds restore the windows at once. Afterwards
 	// they would grow by slow start or not at all.
@@ -225,11 +235,16 @@ func (p *probeState) override(now time.Duration, b *bounds) {
 	switch {
 	case p.holdsBack():
 		for i := range b.send {
-			b.send[i].Packets = min(b.send[i].Packets, rttProbePackets)
+			s := &b.send[i]
+			if s.Packets < LeastWindow {
+				s.Packets = LeastWindow
+				s.Least = LeastWindow // at once
+			}
+			s.Packets = min(s.Packets, rttProbePackets)
 		}
 		for i := range b.receive {
 			r := &b.receive[i]
-			r.bytes = min(r.bytes, uint32(rttProbePackets*r.flow.MSS))
+			r.bytes = uint32(min(max(int(r.bytes), LeastWindow*r.flow.MSS), rttProbePackets*r.flow.MSS))
 		}
 	case p.ended > 0 && now-p.ended < resumeTime:
 		for i := range b.send { // lower bounds raise windows to their upper bounds at once

@@ -45,9 +45,10 @@ type Flow struct {
 	Local, Remote netip.AddrPort
 	MSS           int // bytes
 	Send, Receive Direction
-	// ReceiveBound is the bound of the receive window in bytes, 0 without a bound.
-	ReceiveBound uint32
-	present      bool // it is in the newest samples
+	// SendBound is the bound of the congestion window in packets, and ReceiveBound that of the
+	// receive window in bytes; 0 without a bound.
+	SendBound, ReceiveBound uint32
+	present                 bool // it is in the newest samples
 }
 
 // Direction holds the estimates of one direction of a flow.
@@ -83,7 +84,11 @@ func (f *Flow) updateSend(now time.Duration, gain float64, s *Sample) {
 	if s.losesSent() {
 		f.Send.GreedyUntil = now + lossTime
 	}
-	f.Send.updateRTT(s.MeanRTT, s.LeastRTT, s.MinRTT)
+	mean := s.MeanRTT
+	if f.SendBound == 1 {
+		mean = 0 // a single packet waits for the receiver's delayed ACK
+	}
+	f.Send.updateRTT(mean, s.LeastRTT, s.MinRTT)
 }
 
 func (f *Flow) updateReceive(now time.Duration, gain float64, s *Sample) {

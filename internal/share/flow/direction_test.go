@@ -73,3 +73,24 @@ func TestAFlowThatLosesPacketsIsGreedy(t *testing.T) {
 		}
 	}
 }
+
+// The RTT of a window of one packet is that of the receiver's delayed ACK. So it tells of no queue,
+// and its least still counts.
+func TestTheRTTOfASinglePacketIsNoDelay(t *testing.T) {
+	const now, rtt = time.Second, 42 * time.Millisecond
+	for _, bound := range []uint32{0, 1, 2} {
+		var s Set
+		sample := Sample{SendRate: 1e6, MinRTT: 2 * time.Millisecond, MeanRTT: rtt, LeastRTT: time.Millisecond}
+		host := HostSample{SendRate: sample.SendRate}
+		s.Update(now, []Sample{sample}, &host)
+		s.All()[0].SendBound = bound
+		s.Update(now+100*time.Millisecond, []Sample{sample}, &host)
+		want := rtt
+		if bound == 1 {
+			want = sample.LeastRTT
+		}
+		if base, mean := s.RTTs(); base != sample.LeastRTT || mean != want {
+			t.Errorf("a bound of %d packets: RTTs of %s and %s, want %s in the mean", bound, base, mean, want)
+		}
+	}
+}
