@@ -117,6 +117,11 @@ const (
 	// so trials of a wire that stays cost 2 % of the time at first and then 0.2 %.
 	wireValidMin = 30 * time.Second
 	wireValidMax = 5 * time.Minute
+	// usedCapacity is the part of the capacity from which on it is in use. If that leaves no queue
+	// for wireRefute longer than one, the wire does not limit. Corrections fill a queue within that
+	// time.
+	usedCapacity = 0.8
+	wireRefute   = 3 * time.Second
 	// totalSmoothing is the time constant of the total. Reports arrive one after the other, so
 	// their sum jumps within a period.
 	totalSmoothing = 500 * time.Millisecond
@@ -137,6 +142,7 @@ type wire struct {
 
 	suspected bool          // the wire seems to limit
 	since     time.Duration // start of the suspicion
+	unqueued  time.Duration // time for which the capacity in use left no queue, less that with one
 	last      time.Duration
 	total     float64 // smoothed
 }
@@ -155,7 +161,8 @@ func (s *cellState) free() bool {
 // not known to limit. A delay from queueThreshold on means queues. If foreign queues stand, foreign
 // traffic uses the rest of the airtime, and no wire is suspected.
 func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Duration, foreign bool) float64 {
-	gain := min(float64(now-w.last)/float64(totalSmoothing), 1)
+	step := min(now-w.last, LongestStep)
+	gain := min(float64(step)/float64(totalSmoothing), 1)
 	w.total += gain * (s.total - w.total)
 	w.last = now
 	if foreign {
@@ -165,6 +172,9 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 	} else if !w.suspected {
 		w.suspected = true
 		w.since = now
+	}
+	if w.leavesNoQueue(step, s, queueThreshold/2) {
+		w.forget()
 	}
 	changed := LongerPath(w.base, s.base) || math.Abs(s.standaloneSum/w.standaloneSum-1) > standaloneChange
 	if w.capacity > 0 && s.active == w.active && changed {
@@ -188,6 +198,20 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 		return allocate.Unlimited
 	}
 	return w.capacity
+}
+
+// leavesNoQueue reports whether the capacity has been in use without a queue for wireRefute longer
+// than with one. It takes a step of a length.
+func (w *wire) leavesNoQueue(step time.Duration, s cellState, queueThreshold time.Duration) bool {
+	switch {
+	case w.capacity == 0 || w.total < usedCapacity*w.capacity:
+		w.unqueued = 0
+	case max(s.delay, s.ownDelay) >= queueThreshold:
+		w.unqueued = max(w.unqueued-step, 0)
+	default:
+		w.unqueued += step
+	}
+	return w.unqueued >= wireRefute
 }
 
 // LongerPath reports whether a smallest RTT is so far above another that the path must have

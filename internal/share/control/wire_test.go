@@ -34,3 +34,24 @@ func TestAWireWithoutQueuesIsBelieved(t *testing.T) {
 		t.Error("a wire without queues is no longer believed")
 	}
 }
+
+// TestAWireThatLeavesNoQueueIsNone: its capacity was a total that grew. While less of it is in use
+// nothing is learned, and while a queue stands it limits.
+func TestAWireThatLeavesNoQueueIsNone(t *testing.T) {
+	for _, c := range []struct {
+		total    float64 // in bit/s, after a capacity of 100 Mbit/s was found
+		delay    time.Duration
+		believed bool
+	}{
+		{95e6, 5 * time.Millisecond, false},
+		{95e6, 20 * time.Millisecond, true},
+		{70e6, 5 * time.Millisecond, true},
+	} {
+		var r wireRun
+		r.run(100e6, 70*time.Millisecond, 2*time.Second)
+		r.run(c.total, c.delay, 6*time.Second)
+		if believed := !math.IsInf(r.capacity, 1); believed != c.believed {
+			t.Errorf("%.0f Mbit/s with a delay of %s: a wire is believed: %v", c.total/1e6, c.delay, believed)
+		}
+	}
+}
