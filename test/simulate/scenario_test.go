@@ -95,6 +95,15 @@ func TestScenarios(t *testing.T) {
 			t.Error("the radio with single frames has less than its share")
 		}
 	})
+	// With a window of one packet each, and delayed ACKs, they use a third of the airtime.
+	t.Run("flows of single frames", func(t *testing.T) {
+		s := Scenario{Seed: 1, Band: medium.Band2GHz, Delay: 5 * time.Millisecond, APQueue: 50}
+		s.Stations = append(s.Stations, legacy(t, medium.Std11b, 5.5, 3), legacy(t, medium.Std11b, 11, 3))
+		with, without := both(t, s, 5*time.Second, 20*time.Second)
+		if with.Jain < 0.95 || with.Total < 0.8*without.Total {
+			t.Error("the medium is not used")
+		}
+	})
 	if testing.Short() {
 		return
 	}

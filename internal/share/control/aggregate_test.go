@@ -70,3 +70,24 @@ func TestWindowsAreWholeWhereSharesAreAlike(t *testing.T) {
 		}
 	}
 }
+
+// TestReceivedPacketsWaitForHalfAsLong where radios aggregate. Three single packets are few enough.
+func TestReceivedPacketsWaitForHalfAsLong(t *testing.T) {
+	for _, single := range []bool{false, true} {
+		all := greedyAt([]float64{300e6, 300e6}, []float64{120e6, 120e6}, 2*time.Millisecond, 30*time.Millisecond)
+		for i := range all {
+			all[i].Single = single
+		}
+		d, err := NewShareController(Options{}).Step(time.Second, 0, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := receivedQueue
+		if single {
+			part = 1
+		}
+		if got := d.ReceivedTarget.Seconds() / d.QueueTarget.Seconds(); math.Abs(got-part) > 1e-6 {
+			t.Errorf("single frames %v: received packets have %.2f of the queue target, want %.2f", single, got, part)
+		}
+	}
+}

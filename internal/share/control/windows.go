@@ -21,11 +21,6 @@ type windowStep struct {
 	share   float64       // the terminal's share in bit/s
 }
 
-// receivedQueue is the part of the queue target that holds for received packets. In 24 random cells
-// of downloads half of it carries 0.995 of the total of all of it, and seven instead of three of
-// nine RTTs are halved.
-const receivedQueue = 0.5
-
 func (w *windowController) reset() { w.balance = directionBalance{} }
 
 // ofShare gives each flow its part of the terminal's share. If the share is 0 although the terminal
@@ -45,7 +40,7 @@ func (w *windowController) ofShare(s windowStep, d Decision, standalone float64)
 		b.addSend(one)
 	}
 	down := d
-	down.QueueTarget = time.Duration(receivedQueue * float64(d.QueueTarget))
+	down.QueueTarget = d.ReceivedTarget
 	received := func(part float64, base time.Duration) float64 { return forReceive * down.Window(part, base) }
 	for _, one := range w.ofDirection(s, true, parts[1]/share, d.Whole, received) {
 		b.addReceive(one)
@@ -115,7 +110,7 @@ func (w *windowController) divide(
 	for _, f := range w.flows.All() {
 		if d := f.Direction(receive); d.Active(s.now) {
 			one := window{flow: f, least: LeastWindow}
-			if s.now < d.GreedyUntil {
+			if s.now < d.GreedyUntil && w.flows.Rate() >= satisfiedPart*s.share {
 				one.least = LeastGreedyWindow
 			}
 			all = append(all, one)

@@ -69,35 +69,42 @@ func TestNoWindowIsBelowTheLeast(t *testing.T) {
 	}
 }
 
-// TestOneThatIsNotGreedyHasTwoPackets: a share may be less than a packet in a round trip. Only a
-// greedy flow then waits for delayed ACKs. The middleware that is reconstructed has two packets.
-func TestOneThatIsNotGreedyHasTwoPackets(t *testing.T) {
+// TestWhichFlowsHaveTwoPackets: a share may be less than a packet in a round trip. Only a greedy
+// flow of a terminal that is not behind its share then waits for delayed ACKs. The middleware that
+// is reconstructed has two packets.
+func TestWhichFlowsHaveTwoPackets(t *testing.T) {
 	const now = time.Minute
-	for _, greedy := range []bool{true, false} {
+	const share = 1e5
+	for _, w := range []struct {
+		greedy bool
+		rate   float64
+		want   uint32
+	}{
+		{true, share, LeastGreedyWindow}, {true, 0.9 * satisfiedPart * share, LeastWindow}, {false, share, LeastWindow},
+	} {
 		for _, receive := range []bool{true, false} {
 			c := New(Config{StandaloneBps: 50e6, Weight: 1})
-			d := flow.Direction{BaseRTT: 2 * time.Millisecond, Rate: 1e5, ActiveUntil: 2 * now}
-			want := uint32(LeastWindow)
-			if greedy {
+			d := flow.Direction{BaseRTT: 2 * time.Millisecond, Rate: w.rate, ActiveUntil: 2 * now}
+			if w.greedy {
 				d.GreedyUntil = 2 * now
-				want = LeastGreedyWindow
 			}
 			f := &flow.Flow{ID: 1, MSS: 1448}
 			*f.Direction(receive) = d
 			c.flows.Add(f)
-			b := c.windows.ofShare(windowStep{now: now, share: 1e5}, Decision{Share: 1e5, Correction: 1}, 50e6)
+			c.flows.Send.Rate = w.rate
+			b := c.windows.ofShare(windowStep{now: now, share: share}, Decision{Share: share, Correction: 1}, 50e6)
 			if receive {
-				if len(b.receive) != 1 || b.receive[0].bytes != want*1448 {
-					t.Errorf("greedy %v: receive windows %+v, want %d packets", greedy, b.receive, want)
+				if len(b.receive) != 1 || b.receive[0].bytes != w.want*1448 {
+					t.Errorf("%+v: receive windows %+v", w, b.receive)
 				}
 				continue
 			}
-			if len(b.send) != 1 || b.send[0].Packets != want {
-				t.Errorf("greedy %v: windows %+v, want %d packets", greedy, b.send, want)
+			if len(b.send) != 1 || b.send[0].Packets != w.want {
+				t.Errorf("%+v: windows %+v", w, b.send)
 			}
 			equal := c.windows.equalCap(windowStep{now: now, share: 1e5}, 2*time.Millisecond)
 			if len(equal.send) != 1 || equal.send[0].Packets != LeastWindow {
-				t.Errorf("greedy %v: equal-cap has %+v", greedy, equal.send)
+				t.Errorf("%+v: equal-cap has %+v", w, equal.send)
 			}
 		}
 	}
@@ -296,9 +303,9 @@ func TestReceiveWindowsAreShownOnlyIfInForce(t *testing.T) {
 	}
 }
 
-// TestReceivedPacketsWaitForHalfAsLong: the window of a download leaves receivedQueue of the queue
-// target, and that of an upload all of it.
-func TestReceivedPacketsWaitForHalfAsLong(t *testing.T) {
+// TestReceivedPacketsHaveATargetOfTheirOwn: the window of a download leaves it, and that of an
+// upload the queue target.
+func TestReceivedPacketsHaveATargetOfTheirOwn(t *testing.T) {
 	const now, base, queue = time.Minute, 20 * time.Millisecond, 40 * time.Millisecond
 	const share = 40e6
 	for _, receive := range []bool{false, true} {
@@ -312,7 +319,7 @@ func TestReceivedPacketsWaitForHalfAsLong(t *testing.T) {
 		} else {
 			c.flows.Send = total
 		}
-		d := Decision{Share: share, Correction: 1, QueueTarget: queue}
+		d := Decision{Share: share, Correction: 1, QueueTarget: queue, ReceivedTarget: queue / 2}
 		b := c.windows.ofShare(windowStep{now: now, share: share}, d, 50e6)
 		got := 0.0
 		wait := queue
