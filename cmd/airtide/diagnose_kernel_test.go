@@ -89,7 +89,8 @@ const sharedCell = "name: shared\nterminals:\n  near: {%s, congestion: reno}\n  
 	"terminals: {far: {rtt: %d ms}}}\n"
 
 // Of two senders in one recording, the one with the longer RTT, or with the faster radio, gets less
-// than its part of the rate or of the airtime. So it is named, and the other is not.
+// than its part of the rate or of the airtime. So it is named, and the other is not. They send for
+// 24 s: a first slow start may give the longer RTT nearly half of the first 12 s.
 func TestUnequalSharesAreNamed(t *testing.T) {
 	need.Root(t)
 	need.Tool(t, "iperf3")
@@ -115,8 +116,8 @@ ip netns exec $AIRTIDE_NS_server iperf3 -s -1 -D -p 5201
 ip netns exec $AIRTIDE_NS_server iperf3 -s -1 -D -p 5202
 until ip netns exec $AIRTIDE_NS_server ss -tln | grep -q :5202; do sleep 0.1; done
 "$0" record -f --with radio -o "$1" --netns $AIRTIDE_NS_near,$AIRTIDE_NS_far -- sh -c '
-	ip netns exec $AIRTIDE_NS_near iperf3 -c $AIRTIDE_IP_server -p 5201 -t 12 -C reno &
-	ip netns exec $AIRTIDE_NS_far iperf3 -c $AIRTIDE_IP_server -p 5202 -t 12 -C reno
+	ip netns exec $AIRTIDE_NS_near iperf3 -c $AIRTIDE_IP_server -p 5201 -t 24 -C reno &
+	ip netns exec $AIRTIDE_NS_far iperf3 -c $AIRTIDE_IP_server -p 5202 -t 24 -C reno
 	wait'
 `
 			run := exec.CommandContext(t.Context(), programs.Airtide, "cell", "run", cell, "--", "sh", "-c", script,
