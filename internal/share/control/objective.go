@@ -8,7 +8,7 @@ import (
 
 const (
 	// DefaultIndex is the index that agents aim at unless told otherwise. Where terminals differ by
-	// a factor of 12, it carries 8 % more than equal airtime (docs/results/share-objective.md).
+	// a factor of 12, it carries 7 % more than equal airtime (docs/results/share-objective.md).
 	DefaultIndex = 0.99
 	// LeastIndex is the least index that an agent can aim at.
 	LeastIndex = 0.5
