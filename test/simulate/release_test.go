@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,9 +83,9 @@ func TestDownloadsBesideForeignUploads(t *testing.T) {
 
 // downloads is a terminal of a PHY rate in Mbit/s with so many downloads.
 func downloads(t testing.TB, mbps float64, rtt time.Duration, flows int) ScenarioStation {
-	s := ScenarioStation{PHYs: []medium.RateFrom{{PHY: rate(t, mbps)}}, Delay: rtt / 2}
-	for range flows {
-		s.Flows = append(s.Flows, ScenarioFlow{Download: true})
+	t.Helper()
+	return ScenarioStation{
+		PHYs: []medium.RateFrom{{PHY: rate(t, mbps)}}, Delay: rtt / 2,
+		Flows: slices.Repeat([]ScenarioFlow{{Download: true}}, flows),
 	}
-	return s
 }

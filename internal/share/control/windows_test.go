@@ -102,7 +102,7 @@ func TestWhichFlowsHaveTwoPackets(t *testing.T) {
 			if len(b.send) != 1 || b.send[0].Packets != w.want {
 				t.Errorf("%+v: windows %+v", w, b.send)
 			}
-			equal := c.windows.equalCap(windowStep{now: now, share: 1e5}, 2*time.Millisecond)
+			equal := c.windows.equalCap(windowStep{now: now, share: share}, 2*time.Millisecond)
 			if len(equal.send) != 1 || equal.send[0].Packets != LeastWindow {
 				t.Errorf("%+v: equal-cap has %+v", w, equal.send)
 			}
@@ -311,7 +311,9 @@ func TestReceivedPacketsHaveATargetOfTheirOwn(t *testing.T) {
 	for _, receive := range []bool{false, true} {
 		c := New(Config{StandaloneBps: 50e6, Weight: 1})
 		f := &flow.Flow{ID: 1, MSS: 1448}
-		*f.Direction(receive) = flow.Direction{BaseRTT: base, Rate: share, ActiveUntil: 2 * now, GreedyUntil: 2 * now}
+		*f.Direction(receive) = flow.Direction{
+			BaseRTT: base, Rate: share, ActiveUntil: 2 * now, GreedyUntil: 2 * now,
+		}
 		c.flows.Add(f)
 		total := flow.Total{Rate: share, Greedy: true, BaseRTT: base, Flows: 1}
 		if receive {
